@@ -100,7 +100,7 @@ impl Store {
     /// be shown first.
     pub fn begin(&self, started: u64, name: Option<&str>) -> Result<RunFile, StoreError> {
         if let Some(name) = name {
-            check_name(name)?;
+            Store::check_name(name)?;
         }
         let made = fs::create_dir_all(&self.folder);
         let stem = |number: u32| if number == 0 { format!("run-{started}") } else { format!("run-{started}-{number}") };
@@ -179,12 +179,16 @@ impl Store {
         files.sort();
         Ok(files.into_iter().map(|(_, path)| path).collect())
     }
-}
 
-fn check_name(name: &str) -> Result<(), StoreError> {
-    let fine = |ch: char| ch.is_ascii_alphanumeric() || matches!(ch, '-' | '_' | '.');
-    let good = !name.is_empty() && !name.starts_with('.') && name.len() <= 200 && name.chars().all(fine);
-    if good { Ok(()) } else { Err(StoreError::Name(name.to_owned())) }
+    /// Whether a run can be saved under a name.
+    ///
+    /// # Errors
+    /// [`StoreError::Name`].
+    pub fn check_name(name: &str) -> Result<(), StoreError> {
+        let fine = |ch: char| ch.is_ascii_alphanumeric() || matches!(ch, '-' | '_' | '.');
+        let good = !name.is_empty() && !name.starts_with('.') && name.len() <= 200 && name.chars().all(fine);
+        if good { Ok(()) } else { Err(StoreError::Name(name.to_owned())) }
+    }
 }
 
 impl RunFile {

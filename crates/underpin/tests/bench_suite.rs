@@ -201,6 +201,8 @@ fn a_saved_run_is_shown_again_and_exported() {
         Output::of(underpin(&words).current_dir(dir.path()))
     };
     assert_eq!(document(&report(&["--json"])), document(&output));
+    let listed = Output::of(underpin(["report", "--list"]).current_dir(dir.path()));
+    assert_eq!(listed.stdout, "first (suites)\n");
     let exported = report(&["--export-html", "page.html", "--export-csv", "rows.csv", "--export-markdown", "rows.md"]);
     assert_eq!(exported.code, Some(0), "{}", exported.stderr);
     for file in ["page.html", "rows.csv", "rows.md"] {

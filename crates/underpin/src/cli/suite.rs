@@ -14,8 +14,8 @@ pub struct SuiteArgs {
     #[arg(long, value_name = "NAME,NAME,...", value_delimiter = ',', conflicts_with_all = ["commands", "words", "commits", "project", "malloc", "bind", "variant", "serve", "load", "baseline"])]
     pub suite: Vec<SuiteName>,
 
-    /// With --suite: only rows whose name has this text, or matches it with `*` for any text; `SUITE:TEXT` is for one
-    /// suite alone (may be repeated)
+    /// With --suite: only the row of this name; if there is none, those whose names have this text, or match it with `*` for
+    /// any text. `SUITE:TEXT` is for one suite alone (may be repeated)
     #[arg(long, value_name = "PATTERN", requires = "suites")]
     pub filter: Vec<String>,
 

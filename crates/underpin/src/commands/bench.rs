@@ -117,6 +117,9 @@ pub fn report(plan: ReportPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
         for path in plan.results.store.list()? {
             screen.line(path.file_stem().unwrap_or_default().to_string_lossy().as_bytes());
         }
+        for name in suite::kept_names(plan.results.store.folder())? {
+            screen.line(format!("{name} (suites)").as_bytes());
+        }
         return Ok(Exit::Fine);
     }
     if let Some(kept) =

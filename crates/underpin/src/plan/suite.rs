@@ -144,11 +144,29 @@ fn builds(list: &str) -> anyhow::Result<Vec<(String, SpecText)>> {
 fn chosen(suites: &[Suite], originals: &[Original], filter: &[String]) -> anyhow::Result<Vec<&'static Row>> {
     let has = |row: &Row| originals.iter().filter(|one| one.measures() == row.suite).all(|original| original.has(row));
     let all: Vec<&Row> = suites.iter().flat_map(|suite| rows(*suite)).filter(|row| has(row)).collect();
-    if let Some(pattern) = filter.iter().find(|pattern| !all.iter().any(|row| matches(row, pattern))) {
+    let of: Vec<Vec<&str>> = filter.iter().map(|pattern| meant(&all, pattern)).collect();
+    if let Some(at) = of.iter().position(Vec::is_empty) {
         let names: Vec<&str> = all.iter().map(|row| row.name).collect();
-        bail!("--filter {pattern}: no row of these suites matches; there are {}", names.join(", "));
+        bail!("--filter {}: no row of these suites matches; there are {}", filter[at], names.join(", "));
     }
-    Ok(all.into_iter().filter(|row| filter.is_empty() || filter.iter().any(|pattern| matches(row, pattern))).collect())
+    let is_meant = |row: &Row| {
+        filter.is_empty()
+            || filter.iter().zip(&of).any(|(pattern, names)| names.contains(&row.name) && is_of(row, pattern))
+    };
+    Ok(all.into_iter().filter(|row| is_meant(row)).collect())
+}
+
+/// The rows that a pattern means: the one of that whole name if there is one, else all that match.
+fn meant<'r>(rows: &[&'r Row], pattern: &str) -> Vec<&'r str> {
+    let whole = pattern.rsplit(':').next().unwrap_or(pattern);
+    let is_whole = |row: &&&Row| row.name == whole && is_of(row, pattern);
+    let exact: Vec<&str> = rows.iter().filter(is_whole).map(|row| row.name).collect();
+    if exact.is_empty() { rows.iter().filter(|row| matches(row, pattern)).map(|row| row.name).collect() } else { exact }
+}
+
+/// Whether a row is of the suite that a pattern names, if it names one.
+fn is_of(row: &Row, pattern: &str) -> bool {
+    pattern.split_once(':').is_none_or(|(suite, _)| suite == row.suite.name())
 }
 
 /// An original benchmark in a folder of the user's.

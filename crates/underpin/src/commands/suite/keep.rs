@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use underpin_bench::Machine;
+use underpin_bench::{Machine, Store};
 use underpin_suite::{Build, Failure, Row};
 
 /// The format of the file; a changed format gets another number.
@@ -41,6 +41,9 @@ pub struct Kept {
     pub rows: Vec<KeptRow>,
     /// Every row was reached.
     is_finished: bool,
+    /// The name that it gets then.
+    #[serde(default)]
+    save: Option<String>,
     #[serde(skip)]
     folder: PathBuf,
 }
@@ -66,24 +69,15 @@ impl KeptRow {
 }
 
 impl Kept {
-    /// A new run in a folder of its own. One with a name takes the place of an older one of that name.
+    /// A new run in a folder of its own. One with a name takes the place of an older one of that name once it is finished.
     ///
     /// # Errors
     /// If the name cannot be a file's, or the folder cannot be written to.
     pub fn begin(place: &Path, plan: &SuitePlan, started: u64) -> anyhow::Result<Kept> {
-        let folder = match &plan.save {
-            Some(name) => {
-                underpin_bench::Store::new(place).begin(started, Some(name))?.discard();
-                let folder = place.join(name);
-                match fs::remove_dir_all(&folder) {
-                    Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                        return Err(error).with_context(|| format!("cannot replace {}", folder.display()));
-                    }
-                    _ => folder,
-                }
-            }
-            None => free(place, started),
-        };
+        if let Some(name) = &plan.save {
+            Store::check_name(name)?;
+        }
+        let folder = free(place, started);
         fs::create_dir_all(&folder).with_context(|| format!("cannot write {}", folder.display()))?;
         let kept = Kept {
             form: FORM.to_owned(),
@@ -98,6 +92,7 @@ impl Kept {
             count: plan.rows.len(),
             rows: Vec::new(),
             is_finished: false,
+            save: plan.save.clone(),
             folder,
         };
         kept.write()?;
@@ -133,13 +128,20 @@ impl Kept {
         self.write()
     }
 
-    /// Every row was reached.
+    /// Every row was reached: one with a name takes the place of an older one of that name.
     ///
     /// # Errors
-    /// If that cannot be written.
+    /// If that cannot be written; the run is then kept where it is.
     pub fn finish(&mut self) -> anyhow::Result<()> {
         self.is_finished = true;
-        self.write()
+        self.write()?;
+        let (Some(name), Some(place)) = (&self.save, self.folder.parent()) else { return Ok(()) };
+        let target = place.join(name);
+        let replaced = match fs::remove_dir_all(&target) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => fs::rename(&self.folder, &target),
+        };
+        replaced.with_context(|| format!("the run is kept as {}, not as {name}", self.folder.display()))
     }
 
     /// The whole file anew, in one step: an end at any moment leaves the old one or the new one.
@@ -190,4 +192,14 @@ pub fn find(store: &Path, wanted: &str) -> anyhow::Result<Option<Kept>> {
     let candidates = [store.join("suites").join(wanted), PathBuf::from(wanted)];
     let folder = candidates.into_iter().find(|folder| folder.join(FILE).is_file());
     folder.map(|folder| read(&folder)).transpose()
+}
+
+/// The names of the runs, the latest last.
+///
+/// # Errors
+/// If the folder cannot be read.
+pub fn names(store: &Path) -> anyhow::Result<Vec<String>> {
+    let mut runs = all(&store.join("suites"))?;
+    runs.sort_by_key(|run| run.started);
+    Ok(runs.iter().filter_map(|run| Some(run.folder.file_name()?.to_string_lossy().into_owned())).collect())
 }

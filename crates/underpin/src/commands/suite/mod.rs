@@ -183,7 +183,7 @@ fn present(kept: &Kept, results: &ResultPlan, screen: &mut Screen) -> anyhow::Re
     })
 }
 
-pub use keep::find as find_kept;
+pub use keep::{find as find_kept, names as kept_names};
 
 impl Kept {
     /// The run with its records.

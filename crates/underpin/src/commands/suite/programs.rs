@@ -129,8 +129,7 @@ fn beside(
 ) -> anyhow::Result<Option<(&'static str, PathBuf)>> {
     let Some((variable, project)) = source.started else { return Ok(None) };
     let output = place.join("started").join("");
-    let args =
-        BuildArgs { target: plan.target, ..BuildArgs::of(sources.join(project), *spec, Vec::new(), output) };
+    let args = BuildArgs { target: plan.target, ..BuildArgs::of(sources.join(project), *spec, Vec::new(), output) };
     let name = Path::new(project).file_stem().and_then(OsStr::to_str).unwrap_or_default();
     let (_, path, _) = built(args, name)?;
     Ok(Some((variable, path)))
