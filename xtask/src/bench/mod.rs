@@ -20,6 +20,7 @@ mod stats;
 mod storm;
 mod storm_model;
 mod suite;
+mod suite_originals;
 pub mod table;
 mod threads;
 mod trace;
@@ -69,6 +70,8 @@ pub enum Name {
     Threads,
     /// The suites of `underpin bench --suite`, in their short form, beside the seed's figures; half an hour
     Suite,
+    /// Our suites beside the original benchmarks' own programs, whose sources are in the folder $ORIGINALS
+    SuiteOriginals,
     /// A Ruby service's memory and time on every allocator; rounds: blocks of two timed runs and a watched one
     Ruby,
     /// The same of Python
@@ -95,6 +98,7 @@ impl Name {
             Name::Power | Name::Overhead | Name::SmallMemory | Name::Load => 10,
             Name::Foolsgold | Name::FoolsgoldAllocators | Name::FoolsgoldEscapes => 8,
             Name::Overlay => 21,
+            Name::SuiteOriginals => 20,
             Name::Ruby | Name::Python | Name::Node => 5,
             // Memory goes up and down by a tenth of a megabyte when connections change threads: over one million requests that
             // looks like growth, or hides it.
@@ -137,6 +141,7 @@ pub fn run(name: Name, rounds: Option<usize>, dry: bool) -> anyhow::Result<()> {
         Name::Overlay => ("overlay", overlay::run(rounds)?),
         Name::Threads => ("threads", threads::run(rounds)?),
         Name::Suite => ("suite", suite::run()?),
+        Name::SuiteOriginals => ("suite-originals", suite_originals::run(rounds)?),
         Name::Ruby => ("ruby", workload::run(workload::RUBY, rounds)?),
         Name::Python => ("python", workload::run(workload::PYTHON, rounds)?),
         Name::Foolsgold => ("foolsgold", foolsgold::run(rounds)?),
