@@ -107,6 +107,8 @@ fn unknown_names_list_those_that_there_are() {
         (&["--suite", "cpu", "--build", "glibc,mussel"], "--build mussel"),
         (&["--suite", "cpu", "--gate", "wall<+3%"], "row:strlen<+3%"),
         (&["--suite", "cpu", "--resume"], "no interrupted run"),
+        (&["--suite", "cpu", "--warmup", "3"], "cannot be used with"),
+        (&["--suite", "cpu", "--prepare", "sync"], "cannot be used with"),
     ] {
         let output = suite(&dir, words);
         assert_eq!(output.code, Some(2), "{words:?}: {}", output.stdout);

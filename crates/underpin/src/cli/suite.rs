@@ -4,6 +4,45 @@ use clap::Args;
 use underpin_build::Processor;
 use underpin_suite::Suite;
 
+/// What says which command is measured, and how: the rows of suites have both.
+const ELSEWHERE: [&str; 35] = [
+    "commands",
+    "words",
+    "commits",
+    "project",
+    "malloc",
+    "bind",
+    "variant",
+    "serve",
+    "load",
+    "baseline",
+    "any_machine",
+    "env",
+    "parameter_list",
+    "parameter_scan",
+    "command_name",
+    "reference",
+    "aa",
+    "warmup",
+    "min_runs",
+    "max_runs",
+    "budget",
+    "until",
+    "memory_runs",
+    "settle",
+    "counters",
+    "prepare",
+    "conclude",
+    "setup",
+    "cleanup",
+    "ignore_failure",
+    "input",
+    "output",
+    "shell",
+    "show_output",
+    "time_unit",
+];
+
 /// Which suites are run, and how.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Suites")]
@@ -11,7 +50,7 @@ use underpin_suite::Suite;
 pub struct SuiteArgs {
     /// Compare the builds of --build (glibc,musl if not given) by suites of our own instead of a command: alloc, libc, os,
     /// system, cpu, or all
-    #[arg(long, value_name = "NAME,NAME,...", value_delimiter = ',', conflicts_with_all = ["commands", "words", "commits", "project", "malloc", "bind", "variant", "serve", "load", "baseline"])]
+    #[arg(long, value_name = "NAME,NAME,...", value_delimiter = ',', conflicts_with_all = ELSEWHERE)]
     pub suite: Vec<SuiteName>,
 
     /// With --suite: only the row of this name; if there is none, those whose names have this text, or match it with `*` for
@@ -34,7 +73,7 @@ pub struct SuiteArgs {
 
     /// Measure the rows of a suite by the programs of the benchmark that it was made after, built from its sources in a
     /// folder of yours: libc-bench, lmbench, unixbench or coremark (may be repeated)
-    #[arg(long, value_name = "NAME=DIR", conflicts_with_all = ["commands", "words", "commits", "project", "malloc", "bind", "variant", "serve", "load", "baseline"])]
+    #[arg(long, value_name = "NAME=DIR", conflicts_with_all = ELSEWHERE)]
     pub suite_source: Vec<String>,
 
     /// List the suites and their rows
