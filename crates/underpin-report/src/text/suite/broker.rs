@@ -54,7 +54,12 @@ fn times(seconds: &Interval) -> String {
 fn change(text: &mut Text, one: &Comparison, view: &View) {
     let role = difference_role(one);
     let than = if one.p_corrected <= one.level { "<" } else { ">" };
-    let words = format!("{} (p = {:.4} {than} {})", percents(&one.ratio), one.p_corrected, one.level);
+    // Two digits as criterion has, unless the figures would look alike on both sides of the sign.
+    let p = match format!("{:.2}", one.p_corrected) {
+        p if p == one.level.to_string() => format!("{:.4}", one.p_corrected),
+        p => p,
+    };
+    let words = format!("{} (p = {p} {than} {})", percents(&one.ratio), one.level);
     let label = Line::new().plain(" ".repeat(NAME + 1)).with(Role::Dim, "change: ");
     text.append(wrap(label, &[Span::new(role, words)], view.usable()));
     let said = match one.verdict {
