@@ -1,4 +1,4 @@
-//! The first block may be anybody's: mimalloc, linked in, starts when it is asked for it, and not before.
+//! The first block may be anybody's.
 
 use underpin_malloc::{AllocatorKind, Goal, glibc_static, linkable};
 use underpin_test_support::{Fixture, Output, need};
@@ -104,24 +104,6 @@ fn the_first_block_may_be_of_any_thread_and_any_call() {
             }
         }
     }
-}
-
-/// docs/bench/build.md: its start cost an empty program as much as all the rest.
-#[test]
-fn a_program_that_asks_for_no_block_does_not_pay_for_mimalloc() {
-    need!("musl-gcc", "strace");
-    let dir = Fixture::new();
-    dir.write("empty.c", "int main(void) { return 0; }");
-    dir.write("one.c", "#include <stdlib.h>\nint main(void) { return malloc(100) == 0; }");
-    dir.write("malloc.o", linkable(AllocatorKind::Mimalloc, Goal::Balanced, HOST).expect("on board").object.bytes);
-    let calls = |source: &str| {
-        dir.must("musl-gcc", ["-static", "-O1", "-fno-builtin", "malloc.o", source, "-o", "started"]);
-        dir.must("strace", ["-o", "calls", "./started"]);
-        std::fs::read_to_string(dir.join("calls")).expect("strace's file")
-    };
-    let (empty, one) = (calls("empty.c"), calls("one.c"));
-    assert!(!empty.contains("mmap") && !empty.contains("open"), "{empty}");
-    assert!(one.contains("mmap") && one.contains("overcommit_memory"), "the test sees nothing: {one}");
 }
 
 /// Where addresses are limited (`ulimit -v`) or promised memory is counted, what is reserved is what is used.
