@@ -52,7 +52,7 @@ impl Reported {
         let line = text.lines().next_back().ok_or("it printed nothing")?;
         let reported: Reported = serde_json::from_str(line).map_err(|error| format!("{error} in {line:?}"))?;
         let is_time = reported.ns.is_finite() && reported.ns > 0.0;
-        if is_time { Ok(reported) } else { Err(format!("{} ns is no time", reported.ns)) }
+        if is_time { Ok(reported) } else { Err(format!("no time was measured: {} ns", reported.ns)) }
     }
 }
 

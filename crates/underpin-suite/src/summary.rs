@@ -118,7 +118,7 @@ pub struct RowSummary {
     /// What it was made after.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub original: Option<Original>,
-    /// musl's time over glibc's in the figures of the original, on the machine of the seed.
+    /// musl's time over glibc's in the published figures of the original, which are of another machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub original_ratio: Option<f64>,
     /// Its figures under each build, in their order.

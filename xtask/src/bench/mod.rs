@@ -68,7 +68,7 @@ pub enum Name {
     Overlay,
     /// Creating and joining threads on glibc, static musl and static musl with the overlay; rounds: processes of each
     Threads,
-    /// The suites of `underpin bench --suite`, in their short form, beside the seed's figures; half an hour
+    /// The suites of `underpin bench --suite` in their short form, beside published figures; takes half an hour
     Suite,
     /// Our suites beside the original benchmarks' own programs, whose sources are in the folder $ORIGINALS
     SuiteOriginals,

@@ -59,12 +59,12 @@ fn cases() -> Vec<Case> {
     libc.chain(cpu).chain(system).chain(os).map(|(suite, run, text)| Case { suite, run, text }).collect()
 }
 
-/// musl's figure of the seed for a row of `os`.
+/// The published figure of a row of `os` on musl.
 fn seeds(name: &str) -> f64 {
     crate::row::find("os", name).unwrap().original.unwrap().figures.unwrap().musl
 }
 
-/// What lmbench prints, by the formats of its sources, with the seed's figures.
+/// What lmbench prints, in the formats of its sources, with the published figures.
 fn lmbench_runs() -> Vec<(&'static str, String)> {
     let micro = |label: &str, row: &str| format!("{label}: {:.4} microseconds\n", seeds(row));
     let sized = |size: &str, row: &str| format!("{size} {:.2}\n", seeds(row));

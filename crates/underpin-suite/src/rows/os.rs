@@ -1,4 +1,4 @@
-//! After lmbench 3, under names of our own: the 39 rows of the seed's five tables, and a shell built as the programs are.
+//! After lmbench 3, under our own names: the 39 rows of the published tables, and one that runs a shell of your choice.
 //! The figures of the originals are microseconds, and MB/s for bandwidths.
 
 use super::{Measure, Row, Suite, time};
