@@ -18,39 +18,6 @@ const SLOWER: f64 = 1.05;
 const KIB: f64 = 1024.0;
 const SUITES: [&str; 5] = ["alloc", "libc", "os", "system", "cpu"];
 const PAGE: &str = "docs/bench/suite.md";
-/// The rows of that group, for a run of them alone.
-const LIBC_BENCH_ROWS: [&str; 29] = [
-    "malloc-sparse",
-    "malloc-bubble",
-    "malloc-tiny1",
-    "malloc-tiny2",
-    "malloc-big1",
-    "malloc-big2",
-    "malloc-thread-stress",
-    "malloc-thread-local",
-    "strstr-1",
-    "strstr-2",
-    "strstr-3",
-    "strstr-4",
-    "strstr-5",
-    "memset",
-    "strchr",
-    "strlen",
-    "thread-join-serial1",
-    "thread-join-serial2",
-    "thread-create-serial1",
-    "thread-uselesslock",
-    "thread-join-minimal1",
-    "thread-join-minimal2",
-    "utf8-bigbuf",
-    "utf8-onebyone",
-    "putcgetc",
-    "putcgetc-unlocked",
-    "regex-compile",
-    "regex-search-1",
-    "regex-search-2",
-];
-
 /// Measures and returns the page.
 ///
 /// # Errors
@@ -65,10 +32,11 @@ pub fn run() -> anyhow::Result<String> {
         Ok((document(&json)?, begun.elapsed().as_secs_f64()))
     };
     let load = table::load();
-    let names: Vec<&str> = LIBC_BENCH_ROWS.iter().flat_map(|row| ["--filter", row]).collect();
+    let (all, seconds) = measure("all.json", &["--suite", "all", "--build", "glibc,musl"])?;
+    let names = rows(&all, "libc", Some(LIBC_BENCH)).into_iter().filter_map(|row| row["row"].as_str());
+    let names: Vec<&str> = names.flat_map(|row| ["--filter", row]).collect();
     let (memory, _) =
         measure("memory.json", &[&["--suite", "libc", "--build", "glibc,musl+system"][..], &names].concat())?;
-    let (all, seconds) = measure("all.json", &["--suite", "all", "--build", "glibc,musl"])?;
     // The last part takes as long again: what is there by then is kept.
     std::fs::write(PAGE, page(&load, &all, &memory, None, seconds)?).with_context(|| format!("cannot write {PAGE}"))?;
     let (same, _) = measure("same.json", &["--suite", "all", "--build", "glibc,glibc"])?;
