@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
+use underpin_bench::GateOutcome;
 use underpin_resolve::{Closure, Severity};
 
 /// How a verb ended.
@@ -33,6 +34,15 @@ impl Exit {
     pub fn of(closure: &Closure) -> Exit {
         let broken = closure.findings.iter().any(|finding| finding.severity == Severity::Error);
         if broken { Exit::Finding } else { Exit::Fine }
+    }
+
+    /// Of limits; none at all were kept.
+    pub fn of_gate(outcome: Option<GateOutcome>) -> Exit {
+        match outcome {
+            None | Some(GateOutcome::Passed) => Exit::Fine,
+            Some(GateOutcome::Failed) => Exit::Finding,
+            Some(GateOutcome::NotDecided) => Exit::NotDecided,
+        }
     }
 
     /// Of a command that a signal ended.

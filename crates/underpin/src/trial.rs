@@ -3,10 +3,11 @@
 //! It runs only if the user asked for a run, that run ended by itself and successfully, and the trial fits into its
 //! time; otherwise the survey gives the reason.
 
+use crate::plan::now;
 use crate::variants::on_allocator;
 use std::ffi::OsString;
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use underpin_bench::{
     Candidate, Command, Experiment, Machine, Observer, RealExecutor, Rules, StreamsPlan, Variant, analyse,
     least_blocks, least_memory_runs, measure,
@@ -40,7 +41,7 @@ pub fn allocators(
         let variant = on_allocator(&allocator, &command, &Variant::default()).map_err(|error| error.to_string())?;
         candidates.push(Candidate { name: name.to_owned(), variant, ..plain.clone() });
     }
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let seconds = now();
     let rules = Rules {
         time_ns: TIME.into(),
         memory_runs: least_memory_runs(TRIED.len()),

@@ -11,7 +11,7 @@ use crate::screen::{self, Screen};
 use crate::variants::CommitError;
 use anyhow::{Context, bail};
 use underpin_bench::{
-    Analysis, BenchError, BenchRecord, End, Executor, GateOutcome, Header, Machine, MemoryRun, MockExecutor, Observer,
+    Analysis, BenchError, BenchRecord, End, Executor, Header, Machine, MemoryRun, MockExecutor, Observer,
     ObserverError, RealExecutor, RunFile, Sample, Stopped, analyse, measure,
 };
 use underpin_report::units::with_time_unit;
@@ -221,17 +221,9 @@ fn present(
             Form::Orgmode(unit) => hyperfine::orgmode(&document, *unit),
             Form::Html => with_time_unit(plan.time_unit, || html::bench(&document))?,
         };
-        if path.as_os_str() == "-" {
-            screen.text(text);
-        } else {
-            export::write(path, &text)?;
-        }
+        export::write_or_show(path, text, screen)?;
     }
-    Ok(match outcome {
-        None | Some(GateOutcome::Passed) => Exit::Fine,
-        Some(GateOutcome::Failed) => Exit::Finding,
-        Some(GateOutcome::NotDecided) => Exit::NotDecided,
-    })
+    Ok(Exit::of_gate(outcome))
 }
 
 /// Keeps every run as it ends, and shows the progress.

@@ -81,7 +81,7 @@ fn first(command: &Command) -> String {
 }
 
 /// How a file differs from the request.
-fn unconfirmed(program: &BuildProgram) -> String {
+pub(super) fn unconfirmed(program: &BuildProgram) -> String {
     let unmet = program.facts.iter().filter(|fact| !fact.met);
     let unmet = unmet.map(|fact| format!("{}: asked for {}, found {}", fact.what, fact.asked, fact.found));
     format!("{} is not what was asked for ({})", program.name, unmet.collect::<Vec<_>>().join("; "))

@@ -194,7 +194,7 @@ impl BenchPlan {
             for_servers(&mut rules, &args.rules);
         }
         let machine = if args.debug_mode { model_machine() } else { Machine::here() };
-        let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let started = now();
         let experiment = Experiment {
             candidates,
             reference,
@@ -237,8 +237,13 @@ fn model_machine() -> Machine {
     Machine { processor: "a model".to_owned(), processors: 2, system: "no system".to_owned(), ..Machine::default() }
 }
 
+/// Seconds since 1970.
+pub fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
 /// A seed when the user gave none: the order of the commands must differ between experiments.
-fn fresh_seed() -> u64 {
+pub(super) fn fresh_seed() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     // Short enough to type again.
     Random::new(u64::from(now.subsec_nanos()) ^ now.as_secs() << 30).bits() >> 40

@@ -87,13 +87,19 @@ impl BuildPlan {
     }
 }
 
-/// Our own folders: the first place for caches that is writable.
+/// The first place for caches that is writable.
+///
+/// # Errors
+/// If there is none.
+pub fn cache() -> anyhow::Result<PathBuf> {
+    let usable = |place: &PathBuf| std::fs::create_dir_all(place).is_ok();
+    Store::usual_places().into_iter().find(usable).context("no folder for a cache: set XDG_CACHE_HOME")
+}
+
+/// Our own folders.
 fn places(current: PathBuf) -> anyhow::Result<Places> {
-    let candidates = Store::usual_places();
-    let usable = |place: &&PathBuf| std::fs::create_dir_all(place).is_ok();
-    let cache = candidates.iter().find(usable).context("no folder for a cache: set XDG_CACHE_HOME")?;
     Ok(Places {
-        cache: cache.clone(),
+        cache: cache()?,
         executable: std::env::current_exe().context("cannot find this program's own file")?,
         current,
     })

@@ -21,9 +21,9 @@ mod tree;
 mod variants;
 mod verify;
 
-pub use bench::{BenchPlan, Form, ReportPlan, ResultPlan};
+pub use bench::{BenchPlan, Form, ReportPlan, ResultPlan, now};
 pub use bind::{Action, BindPlan, UnbindPlan};
-pub use build::{BuildPlan, Printed};
+pub use build::{BuildPlan, Printed, cache};
 pub use bundle::BundleCommand;
 pub use check::CheckPlan;
 pub use run::RunPlan;

@@ -1,11 +1,12 @@
 //! The plan of `underpin bench --suite`.
 
 use super::ResultPlan;
+use super::bench::fresh_seed;
 use crate::cli::BenchArgs;
 use anyhow::{Context, bail};
 use std::path::PathBuf;
 use std::time::Duration;
-use underpin_bench::{Machine, Metric, Nanos, Rules, least_blocks_at, level, stats::Random};
+use underpin_bench::{Machine, Metric, Nanos, Rules, least_blocks_at, level};
 use underpin_build::{Processor, SpecText};
 use underpin_suite::original::{OriginalSuite, Setting};
 use underpin_suite::{Row, Suite, matches, rows};
@@ -122,7 +123,7 @@ fn rules(args: &BenchArgs, builds: usize, machine: &Machine) -> Rules {
         runs: Some(args.rules.runs.unwrap_or(usual)),
         memory_runs: 0,
         timeout_ns: Some(Nanos::from(args.rules.timeout.unwrap_or(LONGEST))),
-        seed: args.rules.seed.unwrap_or_else(|| Random::new(u64::from(std::process::id())).bits() >> 40),
+        seed: args.rules.seed.unwrap_or_else(fresh_seed),
         ..Rules::default()
     }
 }
@@ -144,29 +145,27 @@ fn builds(list: &str) -> anyhow::Result<Vec<(String, SpecText)>> {
 fn chosen(suites: &[Suite], originals: &[Original], filter: &[String]) -> anyhow::Result<Vec<&'static Row>> {
     let has = |row: &Row| originals.iter().filter(|one| one.measures() == row.suite).all(|original| original.has(row));
     let all: Vec<&Row> = suites.iter().flat_map(|suite| rows(*suite)).filter(|row| has(row)).collect();
-    let of: Vec<Vec<&str>> = filter.iter().map(|pattern| meant(&all, pattern)).collect();
-    if let Some(at) = of.iter().position(Vec::is_empty) {
-        let names: Vec<&str> = all.iter().map(|row| row.name).collect();
-        bail!("--filter {}: no row of these suites matches; there are {}", filter[at], names.join(", "));
+    if filter.is_empty() {
+        return Ok(all);
     }
-    let is_meant = |row: &Row| {
-        filter.is_empty()
-            || filter.iter().zip(&of).any(|(pattern, names)| names.contains(&row.name) && is_of(row, pattern))
-    };
-    Ok(all.into_iter().filter(|row| is_meant(row)).collect())
+    let mut wanted: Vec<&Row> = Vec::new();
+    for pattern in filter {
+        let meant = meant(&all, pattern);
+        if meant.is_empty() {
+            let names: Vec<&str> = all.iter().map(|row| row.name).collect();
+            bail!("--filter {pattern}: no row of these suites matches; there are {}", names.join(", "));
+        }
+        wanted.extend(meant);
+    }
+    Ok(all.into_iter().filter(|row| wanted.contains(row)).collect())
 }
 
-/// The rows that a pattern means: the one of that whole name if there is one, else all that match.
-fn meant<'r>(rows: &[&'r Row], pattern: &str) -> Vec<&'r str> {
+/// The rows that a pattern means: those of that whole name if there are any, else all that match.
+fn meant(rows: &[&'static Row], pattern: &str) -> Vec<&'static Row> {
     let whole = pattern.rsplit(':').next().unwrap_or(pattern);
-    let is_whole = |row: &&&Row| row.name == whole && is_of(row, pattern);
-    let exact: Vec<&str> = rows.iter().filter(is_whole).map(|row| row.name).collect();
-    if exact.is_empty() { rows.iter().filter(|row| matches(row, pattern)).map(|row| row.name).collect() } else { exact }
-}
-
-/// Whether a row is of the suite that a pattern names, if it names one.
-fn is_of(row: &Row, pattern: &str) -> bool {
-    pattern.split_once(':').is_none_or(|(suite, _)| suite == row.suite.name())
+    let matching: Vec<&Row> = rows.iter().copied().filter(|row| matches(row, pattern)).collect();
+    let exact: Vec<&Row> = matching.iter().copied().filter(|row| row.name == whole).collect();
+    if exact.is_empty() { matching } else { exact }
 }
 
 /// An original benchmark in a folder of the user's.

@@ -63,7 +63,7 @@ pub struct KeptRow {
 
 impl KeptRow {
     /// A row with the builds under which it failed, and whether any other was measured.
-    pub fn new(row: &Row, (failures, is_measured): (Vec<Failure>, bool)) -> KeptRow {
+    pub fn new(row: &Row, failures: Vec<Failure>, is_measured: bool) -> KeptRow {
         KeptRow { suite: row.suite.to_string(), row: row.name.to_owned(), is_measured, failures }
     }
 }

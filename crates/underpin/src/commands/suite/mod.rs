@@ -8,18 +8,17 @@ mod row;
 use crate::cli::BenchArgs;
 use crate::exit::Exit;
 use crate::export;
-use crate::plan::{Form, ResultPlan, SuitePlan};
+use crate::plan::{Form, ResultPlan, SuitePlan, now};
 use crate::progress::Progress;
 use crate::screen::{self, Screen};
 use anyhow::bail;
 use keep::{Kept, KeptRow};
-use original::{Done, Originals};
+use original::Originals;
 use programs::Programs;
-use row::{Measured, Measuring};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use underpin_bench::{GateOutcome, Store};
+use row::Measuring;
+use std::time::{Duration, Instant};
+use underpin_bench::Store;
 use underpin_report::{Line, Role, SuiteDocument, Text, csv, html, markdown, text, to_json};
-use underpin_suite::original as original_row;
 use underpin_suite::{Row, RowRun, Suite, SuiteRun, rows, summarise};
 use underpin_sys::end_signal;
 
@@ -79,8 +78,7 @@ fn begin(plan: &SuitePlan) -> anyhow::Result<Kept> {
         }
         return Ok(kept);
     }
-    let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    Kept::begin(&folder, plan, started)
+    Kept::begin(&folder, plan, now())
 }
 
 /// Measures what is not kept yet; the signal that asked for the end, if one did.
@@ -94,13 +92,8 @@ fn measure(plan: &SuitePlan, programs: &Programs, kept: &mut Kept, progress: &Pr
         let place = format!("{} {} ({} of {count}{rest})", row.suite, row.name, index + 1);
         let measuring =
             Measuring { plan, programs, store: Store::new(kept.folder()), started: kept.started, progress, place };
-        match measuring.measure(row)? {
-            Measured::Interrupted => return Ok(Some(end_signal().unwrap_or_default())),
-            Measured::Row { failures } => {
-                let seconds = before + begun.elapsed().as_secs_f64();
-                kept.add(KeptRow::new(row, failures), seconds)?;
-            }
-        }
+        let Some(done) = measuring.measure(row)? else { return Ok(Some(end_signal().unwrap_or_default())) };
+        kept.add(done, before + begun.elapsed().as_secs_f64())?;
     }
     for original in &plan.originals {
         let originals = Originals::make(plan, original, &programs::cache()?, progress)?;
@@ -110,18 +103,15 @@ fn measure(plan: &SuitePlan, programs: &Programs, kept: &mut Kept, progress: &Pr
             }
         }
         for run in originals.runs() {
-            let is_done = |row: &original_row::RowName| {
-                kept.rows.iter().any(|one| one.suite == row.suite.name() && one.row == row.name)
-            };
-            if run.rows.iter().all(is_done) {
+            if originals.wanted(run).iter().all(|row| kept.has(row)) {
                 continue;
             }
-            let Some(done) = originals.measure(run, &Store::new(kept.folder()), kept.started, progress)? else {
+            let Some(done) = originals.measure(run, kept, progress)? else {
                 return Ok(Some(end_signal().unwrap_or_default()));
             };
             let seconds = before + begun.elapsed().as_secs_f64();
-            for Done { row, failures, is_measured } in done.into_iter().filter(|done| plan.rows.contains(&done.row)) {
-                kept.add(KeptRow::new(row, (failures, is_measured)), seconds)?;
+            for row in done {
+                kept.add(row, seconds)?;
             }
         }
     }
@@ -170,17 +160,9 @@ fn present(kept: &Kept, results: &ResultPlan, screen: &mut Screen) -> anyhow::Re
                 bail!("suites have no table of hyperfine's: export Markdown or CSV")
             }
         };
-        if path.as_os_str() == "-" {
-            screen.text(text);
-        } else {
-            export::write(path, &text)?;
-        }
+        export::write_or_show(path, text, screen)?;
     }
-    Ok(match outcome {
-        None | Some(GateOutcome::Passed) => Exit::Fine,
-        Some(GateOutcome::Failed) => Exit::Finding,
-        Some(GateOutcome::NotDecided) => Exit::NotDecided,
-    })
+    Ok(Exit::of_gate(outcome))
 }
 
 pub use keep::{find as find_kept, names as kept_names};

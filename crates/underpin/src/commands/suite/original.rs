@@ -1,5 +1,6 @@
 //! Rows measured by an original benchmark's own programs: `--suite-source libc-bench=FOLDER`.
 
+use super::keep::{Kept, KeptRow};
 use super::name;
 use super::programs::{built, describe};
 use crate::cli::BuildArgs;
@@ -27,20 +28,9 @@ pub struct Originals<'a> {
     recipe: Recipe,
     /// For each build: the folder of its programs, or why there is none.
     builds: Vec<Result<PathBuf, String>>,
-    names: Vec<String>,
     /// What the files of each build are, in a few words; empty if it made none.
     pub descriptions: Vec<String>,
     _folder: tempfile::TempDir,
-}
-
-/// What came of a row.
-pub struct Done {
-    /// Which.
-    pub row: &'static Row,
-    /// The builds under which it has no figure, and why.
-    pub failures: Vec<Failure>,
-    /// There is a record.
-    pub is_measured: bool,
 }
 
 impl<'a> Originals<'a> {
@@ -81,16 +71,18 @@ impl<'a> Originals<'a> {
                 }
             }
         }
-        let names = plan.builds.iter().map(|(name, _)| name.clone()).collect();
-        Ok(Originals { plan, original, recipe, builds, names, descriptions, _folder: folder })
+        Ok(Originals { plan, original, recipe, builds, descriptions, _folder: folder })
     }
 
-    /// The runs that have a figure for a wanted row.
-    pub fn runs(&self) -> Vec<&Run> {
-        let is_wanted = |run: &&Run| {
-            run.rows.iter().any(|row| self.plan.rows.iter().any(|one| one.suite == row.suite && one.name == row.name))
-        };
-        self.recipe.runs.iter().filter(is_wanted).collect()
+    /// The runs of the recipe.
+    pub fn runs(&self) -> &[Run] {
+        &self.recipe.runs
+    }
+
+    /// The rows of a run that are wanted.
+    pub fn wanted(&self, run: &Run) -> Vec<&'static Row> {
+        let rows = run.rows.iter().filter_map(|row| find(row.suite.name(), row.name));
+        rows.filter(|row| self.plan.rows.contains(row)).collect()
     }
 
     /// One run, again and again under every build, one after the other in an order drawn anew for each block; `None` if the
@@ -98,13 +90,7 @@ impl<'a> Originals<'a> {
     ///
     /// # Errors
     /// If a record cannot be kept.
-    pub fn measure(
-        &self,
-        run: &Run,
-        store: &Store,
-        started: u64,
-        progress: &Progress,
-    ) -> anyhow::Result<Option<Vec<Done>>> {
+    pub fn measure(&self, run: &Run, kept: &Kept, progress: &Progress) -> anyhow::Result<Option<Vec<KeptRow>>> {
         let working: Vec<usize> = (0..self.builds.len()).filter(|&build| self.builds[build].is_ok()).collect();
         let mut failures: Vec<Vec<(usize, String)>> = vec![Vec::new(); run.rows.len()];
         for (build, reason) in
@@ -122,7 +108,7 @@ impl<'a> Originals<'a> {
                     self.original.suite,
                     run.name,
                     block + 1,
-                    self.names[working[at]]
+                    self.plan.builds[working[at]].0
                 ));
                 let at_ns = Nanos::from(begun.elapsed());
                 let readings = self.once(run, working[at]);
@@ -132,7 +118,13 @@ impl<'a> Originals<'a> {
                 for (index, row) in run.rows.iter().enumerate() {
                     let figure = readings.as_ref().map_err(String::as_str).and_then(|readings| readings.of(*row));
                     match figure {
-                        Ok(figure) => samples[index].push(sample(at, block, at_ns, figure.reported())),
+                        Ok(figure) => samples[index].push(Sample::of_report(
+                            at,
+                            block,
+                            at_ns,
+                            RunOutcome::Exited(0),
+                            figure.reported(),
+                        )),
                         Err(reason) => failures[index].push((working[at], reason.to_owned())),
                     }
                 }
@@ -140,24 +132,24 @@ impl<'a> Originals<'a> {
         }
         let mut done = Vec::new();
         for ((row, samples), failures) in run.rows.iter().zip(samples).zip(failures) {
-            let Some(row) = find(row.suite.name(), row.name) else { continue };
-            done.push(self.kept(row, samples, failures, &working, store, started, begun.elapsed())?);
+            let Some(row) = find(row.suite.name(), row.name).filter(|row| self.plan.rows.contains(row)) else {
+                continue;
+            };
+            done.push(self.keep(row, samples, failures, &working, kept, begun.elapsed())?);
         }
         Ok(Some(done))
     }
 
     /// A row's record without the builds that failed in any block.
-    #[expect(clippy::too_many_arguments, reason = "one row's share of one run")]
-    fn kept(
+    fn keep(
         &self,
         row: &'static Row,
         samples: Vec<Sample>,
         failures: Vec<(usize, String)>,
         working: &[usize],
-        store: &Store,
-        started: u64,
+        kept: &Kept,
         took: Duration,
-    ) -> anyhow::Result<Done> {
+    ) -> anyhow::Result<KeptRow> {
         let mut of_build: Vec<Failure> = Vec::new();
         for (build, reason) in failures {
             if !of_build.iter().any(|failure| failure.build == build) {
@@ -167,15 +159,15 @@ impl<'a> Originals<'a> {
         let fine: Vec<usize> =
             (0..working.len()).filter(|&at| !of_build.iter().any(|failure| failure.build == working[at])).collect();
         if fine.is_empty() {
-            return Ok(Done { row, failures: of_build, is_measured: false });
+            return Ok(KeptRow::new(row, of_build, false));
         }
         let variants = fine.iter().map(|&at| VariantRecord {
-            name: self.names[working[at]].clone(),
+            name: self.plan.builds[working[at]].0.clone(),
             command: vec![self.original.suite.name().to_owned()],
             ..VariantRecord::default()
         });
         let header = Header {
-            started,
+            started: kept.started,
             underpin: env!("CARGO_PKG_VERSION").to_owned(),
             machine: self.plan.machine.clone(),
             variants: variants.collect(),
@@ -194,8 +186,8 @@ impl<'a> Originals<'a> {
             load_hundredths: None,
             sampled: None,
         };
-        write(store, started, row, &BenchRecord { header, samples, memory: Vec::new(), end: Some(end) })?;
-        Ok(Done { row, failures: of_build, is_measured: true })
+        write(kept, row, &BenchRecord { header, samples, memory: Vec::new(), end: Some(end) })?;
+        Ok(KeptRow::new(row, of_build, true))
     }
 
     /// All steps of a run under one build; an error is the reason, as a clause.
@@ -265,12 +257,8 @@ fn text(file: &mut fs::File) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn sample(variant: usize, block: u32, at_ns: Nanos, reported: underpin_bench::Reported) -> Sample {
-    Sample::of_report(variant, block, at_ns, RunOutcome::Exited(0), reported)
-}
-
-fn write(store: &Store, started: u64, row: &Row, record: &BenchRecord) -> anyhow::Result<()> {
-    let mut file = store.begin(started, Some(&name(row)))?;
+fn write(run: &Kept, row: &Row, record: &BenchRecord) -> anyhow::Result<()> {
+    let mut file = Store::new(run.folder()).begin(run.started, Some(&name(row)))?;
     let kept = |error| anyhow::Error::from(BenchError::from(error));
     file.begin(&record.header).map_err(kept)?;
     for sample in &record.samples {

@@ -2,7 +2,8 @@
 
 use crate::cli::BuildArgs;
 use crate::commands::build;
-use crate::plan::{BuildPlan, SuitePlan};
+use crate::commands::builds::unconfirmed;
+use crate::plan::{self, BuildPlan, SuitePlan};
 use crate::progress::Progress;
 use anyhow::{Context, bail};
 use std::collections::BTreeMap;
@@ -14,25 +15,24 @@ use tempfile::TempDir;
 use underpin_bench::BenchError;
 use underpin_build::project::emulator;
 use underpin_build::{Processor, SpecText};
-use underpin_malloc::Store;
 use underpin_report::BuildDocument;
-use underpin_suite::sources::{Program, program};
+use underpin_suite::sources::program;
 use underpin_suite::{Build, Suite};
 
 /// The programs, removed when this is dropped.
 pub struct Programs {
     /// The builds as they turned out; the first is the reference.
     pub builds: Vec<Build>,
-    made: BTreeMap<(Suite, usize), Made>,
+    made: BTreeMap<(Suite, usize), Result<Made, String>>,
     emulators: Vec<Vec<String>>,
-    started: BTreeMap<(Suite, usize), (&'static str, PathBuf)>,
     folder: TempDir,
 }
 
-/// A program, or why there is none.
-enum Made {
-    There(PathBuf),
-    Not(String),
+/// The program of a suite.
+struct Made {
+    path: PathBuf,
+    /// The variable in which its rows look for a second program, and that program.
+    started: Option<(&'static str, PathBuf)>,
 }
 
 impl Programs {
@@ -47,56 +47,44 @@ impl Programs {
         let place = folder.path().canonicalize()?;
         let suites = plan.suites();
         let (mut made, mut builds, mut emulators) = (BTreeMap::new(), Vec::new(), Vec::new());
-        let mut started = BTreeMap::new();
         for (index, (text, spec)) in plan.builds.iter().enumerate() {
-            let (mut description, mut failure, mut emulator) = (None, None, None);
+            let (mut description, mut emulator) = (None, None);
             for &suite in &suites {
                 progress.say(format!("building {suite} for {text}"));
-                let output = place.join(format!("{index}")).join(suite.name()).join("");
-                let source = program(suite);
-                let project = sources.join(source.project);
-                let args = BuildArgs::of(project, *spec, Vec::new(), output);
-                let words = source.words.iter().map(|word| (*word).to_owned()).collect();
-                match built(BuildArgs { words, target: plan.target, ..args }, source.name) {
-                    Ok((document, path, run_by)) => {
+                let to = place.join(index.to_string()).join(suite.name());
+                let result = match of_suite(plan, spec, suite, &sources, &to) {
+                    Ok((one, document, run_by)) => {
                         emulator = run_by;
                         // A package in Rust may be built by another toolchain; it is described as the C programs are.
                         if description.is_none() || suite != Suite::Alloc {
                             description = Some(describe(&document));
                         }
-                        made.insert((suite, index), Made::There(path));
-                        if let Some((variable, path)) =
-                            beside(plan, spec, source, &sources, &place.join(format!("{index}")))?
-                        {
-                            started.insert((suite, index), (variable, path));
-                        }
+                        Ok(one)
                     }
                     Err(error) if error.is::<BenchError>() => return Err(error),
-                    Err(error) => {
-                        let reason = format!("{error:#}");
-                        failure.get_or_insert_with(|| reason.clone());
-                        made.insert((suite, index), Made::Not(format!("not built: {reason}")));
-                    }
-                }
+                    Err(error) => Err(format!("not built: {error:#}")),
+                };
+                made.insert((suite, index), result);
             }
             // Without suites of ours it is the originals that are described.
             let described = if suites.is_empty() { Some(String::new()) } else { description };
             let Some(description) = described else {
-                bail!("--build {text}: {}", failure.unwrap_or_default());
+                let reason = suites.iter().find_map(|suite| made.get(&(*suite, index))?.as_ref().err());
+                bail!("--build {text}: {}", reason.map_or("", String::as_str));
             };
             let shown = emulator.as_ref().map(|words: &Vec<String>| words.join(" "));
             emulators.push(emulator.unwrap_or_default());
             builds.push(Build { name: text.clone(), description, emulator: shown });
         }
         progress.clear();
-        Ok(Programs { builds, made, emulators, started, folder })
+        Ok(Programs { builds, made, emulators, folder })
     }
 
     /// The program of a suite in a build, or why there is none.
     pub fn program(&self, suite: Suite, build: usize) -> Result<&Path, &str> {
         match self.made.get(&(suite, build)) {
-            Some(Made::There(path)) => Ok(path),
-            Some(Made::Not(reason)) => Err(reason),
+            Some(Ok(made)) => Ok(&made.path),
+            Some(Err(reason)) => Err(reason),
             None => Err("not built"),
         }
     }
@@ -108,7 +96,9 @@ impl Programs {
 
     /// Variables of a suite's rows: the program that they start, and what runs it.
     pub fn variables(&self, suite: Suite, build: usize) -> Vec<(OsString, Option<OsString>)> {
-        let started = self.started.get(&(suite, build)).map(|(name, path)| (OsString::from(name), Some(path.into())));
+        let made = self.made.get(&(suite, build)).and_then(|made| made.as_ref().ok());
+        let started = made.and_then(|made| made.started.as_ref());
+        let started = started.map(|(name, path)| (OsString::from(name), Some(path.into())));
         let emulator = self.emulator(build).first().map(|word| (OsString::from("SUITE_EMULATOR"), Some(word.into())));
         started.into_iter().chain(emulator).collect()
     }
@@ -119,20 +109,29 @@ impl Programs {
     }
 }
 
-/// The second program of a suite, if it has one.
-fn beside(
+/// Builds what a suite needs, with what is known of its program.
+fn of_suite(
     plan: &SuitePlan,
     spec: &SpecText,
-    source: Program,
+    suite: Suite,
     sources: &Path,
-    place: &Path,
-) -> anyhow::Result<Option<(&'static str, PathBuf)>> {
-    let Some((variable, project)) = source.started else { return Ok(None) };
-    let output = place.join("started").join("");
-    let args = BuildArgs { target: plan.target, ..BuildArgs::of(sources.join(project), *spec, Vec::new(), output) };
-    let name = Path::new(project).file_stem().and_then(OsStr::to_str).unwrap_or_default();
-    let (_, path, _) = built(args, name)?;
-    Ok(Some((variable, path)))
+    to: &Path,
+) -> anyhow::Result<(Made, BuildDocument, Option<Vec<String>>)> {
+    let source = program(suite);
+    let args = |project: &str, folder: &str| {
+        let output = to.join(folder).join("");
+        BuildArgs { target: plan.target, ..BuildArgs::of(sources.join(project), *spec, Vec::new(), output) }
+    };
+    let words = source.words.iter().map(|word| (*word).to_owned()).collect();
+    let (document, path, run_by) = built(BuildArgs { words, ..args(source.project, "program") }, source.name)?;
+    let started = match source.started {
+        None => None,
+        Some((variable, project)) => {
+            let name = Path::new(project).file_stem().and_then(OsStr::to_str).unwrap_or_default();
+            Some((variable, built(args(project, "started"), name)?.1))
+        }
+    };
+    Ok((Made { path, started }, document, run_by))
 }
 
 /// What was built, where it is, and what runs it if this processor does not.
@@ -147,10 +146,7 @@ pub fn built(args: BuildArgs, name: &str) -> anyhow::Result<(BuildDocument, Path
     let program = document.programs.iter().find(|program| program.name == name);
     let Some(program) = program else { bail!("the build made no {name}") };
     if !program.confirmed {
-        let unmet = program.facts.iter().filter(|fact| !fact.met);
-        let unmet: Vec<String> =
-            unmet.map(|fact| format!("{}: asked for {}, found {}", fact.what, fact.asked, fact.found)).collect();
-        bail!("the result is not what was asked for ({})", unmet.join("; "));
+        bail!(unconfirmed(program));
     }
     let path = PathBuf::from(OsStr::from_bytes(&program.path.0));
     Ok((document, path, run_by))
@@ -184,7 +180,5 @@ fn sources() -> anyhow::Result<PathBuf> {
 
 /// Our folder in the cache: this version's sources.
 pub fn cache() -> anyhow::Result<PathBuf> {
-    let usable = |place: &PathBuf| fs::create_dir_all(place).is_ok();
-    let cache = Store::usual_places().into_iter().find(usable).context("no folder for a cache: set XDG_CACHE_HOME")?;
-    Ok(cache.join("suites").join(env!("CARGO_PKG_VERSION")))
+    Ok(plan::cache()?.join("suites").join(env!("CARGO_PKG_VERSION")))
 }

@@ -1,5 +1,6 @@
 //! One row: an experiment over the builds under which its program works.
 
+use super::keep::KeptRow;
 use super::name;
 use super::programs::Programs;
 use crate::plan::SuitePlan;
@@ -29,26 +30,15 @@ pub struct Measuring<'a> {
     pub place: String,
 }
 
-/// What came of a row.
-pub enum Measured {
-    /// It is done: the builds under which it failed, and whether there is a record.
-    Row {
-        /// Both.
-        failures: (Vec<Failure>, bool),
-    },
-    /// The user asked for the end.
-    Interrupted,
-}
-
 /// How long a program works to show that it works.
 const SHORT_MS: u32 = 1;
 
 impl Measuring<'_> {
-    /// Tries the row's program in every build, then measures those that work.
+    /// Tries the row's program in every build, then measures those that work; `None` if the user asked for the end.
     ///
     /// # Errors
     /// If underpin itself fails, not the row.
-    pub fn measure(&self, row: &'static Row) -> anyhow::Result<Measured> {
+    pub fn measure(&self, row: &'static Row) -> anyhow::Result<Option<KeptRow>> {
         self.progress.say(self.place.clone());
         let mut failures = Vec::new();
         let mut working = Vec::new();
@@ -56,20 +46,20 @@ impl Measuring<'_> {
             match self.tried(row, build)? {
                 Tried::Works => working.push(build),
                 Tried::Fails(reason) => failures.push(Failure { build, reason }),
-                Tried::Interrupted => return Ok(Measured::Interrupted),
+                Tried::Interrupted => return Ok(None),
             }
         }
         while !working.is_empty() {
             match self.experiment(row, &working)? {
-                Experimented::Done => return Ok(Measured::Row { failures: (failures, true) }),
-                Experimented::Interrupted => return Ok(Measured::Interrupted),
+                Experimented::Done => return Ok(Some(KeptRow::new(row, failures, true))),
+                Experimented::Interrupted => return Ok(None),
                 Experimented::Failed { build, reason } => {
                     working.retain(|&one| one != build);
                     failures.push(Failure { build, reason });
                 }
             }
         }
-        Ok(Measured::Row { failures: (failures, false) })
+        Ok(Some(KeptRow::new(row, failures, false)))
     }
 
     fn candidate(&self, row: &Row, build: usize, program: &Path, milliseconds: u32) -> Result<Candidate, BenchError> {
