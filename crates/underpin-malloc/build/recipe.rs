@@ -174,31 +174,85 @@ fn word(rest: &str) -> Option<String> {
 struct Tuning {
     name: &'static str,
     jemalloc: &'static str,
-    mimalloc: &'static [MimallocOption],
+    mimalloc: &'static [Replacement],
     /// The bits of a chunk's map, as a power of two: with 7, chunks of 16 MB are reserved two at a time, and blocks above
     /// that are the kernel's; with 9, as released, four times as much.
     mimalloc_chunk_shift: u32,
+    /// mimalloc starts with the first block that the program asks for, not with the program.
+    at_first_use: bool,
 }
 
-/// An option's default as it stands in `options.c`, and what it becomes; the variable of that name still sets it.
-type MimallocOption = (&'static str, &'static str);
+/// A text that stands once in a source, and what takes its place. Where it is an option's default, the variable of that
+/// name still sets it.
+type Replacement = (&'static str, &'static str);
+
+fn replace_once(path: &Path, replacements: &[Replacement]) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| Failure(format!("{}: {error}", path.display()));
+    let mut text = fs::read_to_string(path).map_err(failed)?;
+    for (before, after) in replacements {
+        if text.matches(before).count() != 1 {
+            return Err(Failure(format!("{}: `{before}` is not where it was", path.display())));
+        }
+        text = text.replace(before, after);
+    }
+    fs::write(path, text).map_err(failed)
+}
+
+/// As released mimalloc starts in a constructor, which costs a program that allocates nothing as much as the rest of its
+/// start (100 of 250 us: docs/bench/build.md). `native/mimalloc.c` says what these keep true.
+const START_AT_FIRST_USE: [Replacement; 4] = [
+    ("tld_main.thread_id = _mi_prim_thread_id();", "tld_main.thread_id = underpin_main_thread();"),
+    ("    _mi_theap_default_set(&theap_main);\n  }\n}", "    _mi_theap_default_set(_mi_theap_default());\n  }\n}"),
+    ("    mi_process_init_once();\n", "    mi_process_init_once();\n    underpin_process_is_ready();\n"),
+    // It finds out what nothing reads, by CPUID, each of which a virtual machine's host answers in 10 us.
+    ("  mi_detect_cpu_features();\n", ""),
+];
+
+/// `free(NULL)` looks up the page of address 0, also before the first allocation and while another thread makes it: until
+/// the map is complete, with that page in it, there is one that has no other.
+const NULL_HAS_NO_PAGE: [Replacement; 6] = [
+    (
+        "mi_decl_cache_align _Atomic(mi_submap_t)* _mi_page_map;",
+        "static mi_page_t* underpin_no_page[1];\n\
+         static _Atomic(mi_submap_t) underpin_no_pages[1] = { underpin_no_page };\n\
+         mi_decl_cache_align _Atomic(mi_submap_t)* _mi_page_map = underpin_no_pages;",
+    ),
+    (
+        "  _mi_page_map = (_Atomic(mi_page_t**)*)_mi_os_alloc_aligned(",
+        "  _Atomic(mi_page_t**)* const map = (_Atomic(mi_page_t**)*)_mi_os_alloc_aligned(",
+    ),
+    ("if (_mi_page_map==NULL) {", "if (map==NULL) {"),
+    ("_mi_memzero_aligned(_mi_page_map, page_map_size);", "_mi_memzero_aligned(map, page_map_size);"),
+    ("(mi_page_t**)((uint8_t*)_mi_page_map + page_map_size);", "(mi_page_t**)((uint8_t*)map + page_map_size);"),
+    (
+        "  mi_submap_t nullsub = NULL;\n  if (!mi_page_map_ensure_committed(0,&nullsub)) {\n    \
+         mi_page_map_cannot_commit();\n    return false;\n  }\n  \
+         mi_atomic_store_ptr_release(mi_page_t*, &_mi_page_map[0], sub0);\n",
+        "  if (!mi_page_map_memid.initially_committed) {\n    \
+         if (!_mi_os_commit(map, MI_PAGE_MAP_ENTRIES_PER_CBIT * sizeof(mi_submap_t), NULL)) {\n      \
+         mi_page_map_cannot_commit();\n      return false;\n    }\n    \
+         mi_atomic_or_acq_rel(&mi_page_map_commit, MI_ZU(1));\n  }\n  \
+         mi_atomic_store_ptr_release(mi_page_t*, &map[0], sub0);\n  \
+         __atomic_store_n(&_mi_page_map, map, __ATOMIC_RELEASE);\n",
+    ),
+];
 
 /// Two full pages of each size are kept at hand as released; see [`MIMALLOC_SLICE_SHIFT`].
-const KEEP_NO_FULL_PAGES: MimallocOption = (
+const KEEP_NO_FULL_PAGES: Replacement = (
     "{ 2,   MI_OPTION_UNINIT, MI_OPTION(page_full_retain) }",
     "{ 0,   MI_OPTION_UNINIT, MI_OPTION(page_full_retain) }",
 );
 
 /// As released, 1 GiB of addresses is reserved at the first call, and counts wherever addresses are limited or promised
-/// memory is counted (`ulimit -v`, `vm.overcommit_memory=2`). Less costs nothing (docs/bench/broker.md). What is
-/// reserved is two chunks at least, and a chunk has as many slices as its map has bits.
-const RESERVE_LITTLE: MimallocOption = (
+/// memory is counted (`ulimit -v`, `vm.overcommit_memory=2`). Less costs nothing (docs/bench/broker.md). What is reserved
+/// is a multiple of a chunk, and two at least: a chunk has as many bits as its map, each for a slice.
+const RESERVE_LITTLE: Replacement = (
     "{ MI_DEFAULT_ARENA_RESERVE, MI_OPTION_UNINIT, MI_OPTION(arena_reserve) }",
     "{ 32768, MI_OPTION_UNINIT, MI_OPTION(arena_reserve) }",
 );
 
 /// Unused memory goes back after 10 ms, not after a second: the peak of four threads' bursts is that of glibc, not twice it.
-const GIVE_BACK_SOON: MimallocOption = (
+const GIVE_BACK_SOON: Replacement = (
     "{ 1000,MI_OPTION_UNINIT, MI_OPTION_LEGACY(purge_delay,reset_delay) }",
     "{ 10,MI_OPTION_UNINIT, MI_OPTION_LEGACY(purge_delay,reset_delay) }",
 );
@@ -211,6 +265,7 @@ impl Tuning {
         jemalloc: "background_thread:true,dirty_decay_ms:1000",
         mimalloc: &[KEEP_NO_FULL_PAGES],
         mimalloc_chunk_shift: 9,
+        at_first_use: false,
     };
 
     fn of(goal: Goal) -> &'static Tuning {
@@ -219,12 +274,14 @@ impl Tuning {
             jemalloc: "",
             mimalloc: &[KEEP_NO_FULL_PAGES, RESERVE_LITTLE],
             mimalloc_chunk_shift: 9,
+            at_first_use: true,
         };
         const BALANCED: Tuning = Tuning {
             name: "balanced",
             jemalloc: "dirty_decay_ms:1000",
             mimalloc: &[KEEP_NO_FULL_PAGES, RESERVE_LITTLE, GIVE_BACK_SOON],
             mimalloc_chunk_shift: 7,
+            at_first_use: true,
         };
         match goal {
             Goal::Speed => &SPEED,
@@ -315,16 +372,11 @@ fn build_mimalloc(tools: &Tools, folder: &Path, tuning: &Tuning) -> Result<PathB
     // What another version left behind must not be compiled.
     let _ = fs::remove_dir_all(&sources);
     copy_folder(&folder.join("src"), &sources)?;
-    let options = sources.join("options.c");
-    let failed = |error: std::io::Error| Failure(format!("{}: {error}", options.display()));
-    let mut text = fs::read_to_string(&options).map_err(failed)?;
-    for (before, after) in tuning.mimalloc {
-        if text.matches(before).count() != 1 {
-            return Err(Failure(format!("{}: `{before}` is not where it was", options.display())));
-        }
-        text = text.replace(before, after);
+    replace_once(&sources.join("options.c"), tuning.mimalloc)?;
+    if tuning.at_first_use {
+        replace_once(&sources.join("init.c"), &START_AT_FIRST_USE)?;
+        replace_once(&sources.join("page-map.c"), &NULL_HAS_NO_PAGE)?;
     }
-    fs::write(&options, text).map_err(failed)?;
     let object = tools.out.join(format!("mimalloc-{}.o", tuning.name));
     let mut command = Command::new(&tools.cc);
     command.args(COMMON).args(tools.machine_flags()).args(["-std=gnu11", "-O3"]);
@@ -332,6 +384,9 @@ fn build_mimalloc(tools: &Tools, folder: &Path, tuning: &Tuning) -> Result<PathB
     command.args(defines.map(|name| format!("-D{name}"))).arg("-DMI_NO_THP=1");
     command.arg(format!("-DMI_ARENA_SLICE_SHIFT={MIMALLOC_SLICE_SHIFT}"));
     command.arg(format!("-DMI_BCHUNK_BITS_SHIFT={}", tuning.mimalloc_chunk_shift));
+    if tuning.at_first_use {
+        command.args(["-DAT_FIRST_USE", "-DMI_PRIM_HAS_PROCESS_ATTACH"]);
+    }
     command.arg(include(&folder.join("include"))).arg(include(&sources));
     // It can say when it was compiled, which would be other bytes each time.
     command.args(["-D__DATE__=\"unknown\"", "-D__TIME__=\"unknown\""]);

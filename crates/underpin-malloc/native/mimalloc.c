@@ -3,8 +3,44 @@
  * to a free block pays nothing for it. Where it fails without a report (a product of two sizes that overflows), the
  * check is here. */
 
+#ifdef AT_FIRST_USE
+#include <stdint.h>
+static uintptr_t underpin_main_thread(void);
+static void underpin_process_is_ready(void);
+#endif
+
 #include "static.c"
 #include <errno.h>
+
+#ifdef AT_FIRST_USE
+/* mimalloc starts when the program first asks for a block, by mi_thread_init, which each thread calls before its own first
+ * block and which waits while another thread is in mi_process_init_once. Upstream's constructor starts it earlier, and
+ * relies on that constructor's thread being the main one: tld_main and theap_main belong to it, and are never given back.
+ * Here the first block may be another thread's, so the main thread's identity is kept from the constructor on; a thread
+ * that has ended leaves its identity to the next one, which must not be taken for the owner of theap_main. */
+static uintptr_t main_thread;
+
+static uintptr_t underpin_main_thread(void) { return main_thread != 0 ? main_thread : _mi_prim_thread_id(); }
+
+/* What upstream's constructor does after the start. Before it has run, it is left to attach. */
+static void underpin_process_is_ready(void) {
+    if (_mi_preloading()) return;
+    mi_process_setup_auto_thread_done();
+    _mi_thread_locals_init();
+    _mi_options_post_init();
+}
+
+__attribute__((constructor(101))) static void attach(void) {
+    main_thread = _mi_prim_thread_id();
+    if (_mi_process_is_initialized) {
+        _mi_auto_process_init(); /* the loader or another constructor has asked for a block */
+    } else {
+        os_preloading = false;
+    }
+}
+
+__attribute__((destructor(101))) static void detach(void) { _mi_auto_process_done(); }
+#endif
 
 static void report(int error, void *unused) {
     (void)unused;

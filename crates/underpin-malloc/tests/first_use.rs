@@ -1,4 +1,4 @@
-//! The first block may be anybody's.
+//! The first block may be anybody's: mimalloc, linked in, starts when it is asked for it, and not before.
 
 use underpin_malloc::{AllocatorKind, Goal, glibc_static, linkable};
 use underpin_test_support::{Fixture, Output, need};
@@ -7,7 +7,7 @@ const HOST: &str = std::env::consts::ARCH;
 const KINDS: [AllocatorKind; 2] = [AllocatorKind::Mimalloc, AllocatorKind::Jemalloc];
 
 /// What happens first, by the program's first word.
-const BEGINNINGS: [&str; 7] = [
+const BEGINNINGS: [&str; 8] = [
     "null is freed, measured and grown",
     "zeroed and aligned blocks",
     "racing threads, sixteen of them, twice",
@@ -15,6 +15,7 @@ const BEGINNINGS: [&str; 7] = [
     "fork, and threads in the child alone",
     "main ends before its thread",
     "quiet main: only another thread allocates",
+    "some thread frees null all the time while another one starts, in 200 processes",
 ];
 
 const PROGRAM: &str = r#"
@@ -49,6 +50,20 @@ static void *racing(void *seed) { pthread_barrier_wait(&together); fill((int)(in
 static void *alone(void *seed) { fill((int)(intptr_t)seed); return 0; }
 static void *left;
 static void *leaves(void *unused) { left = malloc(5000); memset(left, 7, 5000); return unused; }
+static volatile int started;
+static void *frees_null(void *unused) {
+    pthread_barrier_wait(&together);
+    while (!started) { free(0); if (malloc_usable_size(0)) abort(); }
+    return unused;
+}
+static void *starts(void *unused) { pthread_barrier_wait(&together); free(malloc(100)); started = 1; return unused; }
+static int start_beside_null(void) {
+    pthread_t one, other;
+    pthread_barrier_init(&together, 0, 2);
+    if (pthread_create(&one, 0, frees_null, 0) || pthread_create(&other, 0, starts, 0)) abort();
+    pthread_join(one, 0); pthread_join(other, 0);
+    return 0;
+}
 static void race(int threads) {
     pthread_t all[16];
     pthread_barrier_init(&together, 0, threads);
@@ -73,6 +88,13 @@ int main(int count, char **words) {
         int status; waitpid(child, &status, 0); if (status) return 4; fill(4); break; }
     case 'm': pthread_create(&one, 0, alone, (void *)1); pthread_detach(one); pthread_exit(0);
     case 'q': pthread_create(&one, 0, alone, (void *)1); pthread_join(one, 0); break;
+    case 's':
+        for (int i = 0; i < 200; i++) {
+            pid_t child = fork();
+            if (!child) _exit(start_beside_null());
+            int status; waitpid(child, &status, 0); if (status) return 5;
+        }
+        break;
     }
     return 0;
 }
@@ -104,6 +126,24 @@ fn the_first_block_may_be_of_any_thread_and_any_call() {
             }
         }
     }
+}
+
+/// docs/bench/build.md: its start cost an empty program as much as all the rest.
+#[test]
+fn a_program_that_asks_for_no_block_does_not_pay_for_mimalloc() {
+    need!("musl-gcc", "strace");
+    let dir = Fixture::new();
+    dir.write("empty.c", "int main(void) { return 0; }");
+    dir.write("one.c", "#include <stdlib.h>\nint main(void) { return malloc(100) == 0; }");
+    dir.write("malloc.o", linkable(AllocatorKind::Mimalloc, Goal::Balanced, HOST).expect("on board").object.bytes);
+    let calls = |source: &str| {
+        dir.must("musl-gcc", ["-static", "-O1", "-fno-builtin", "malloc.o", source, "-o", "started"]);
+        dir.must("strace", ["-o", "calls", "./started"]);
+        std::fs::read_to_string(dir.join("calls")).expect("strace's file")
+    };
+    let (empty, one) = (calls("empty.c"), calls("one.c"));
+    assert!(!empty.contains("mmap") && !empty.contains("open"), "{empty}");
+    assert!(one.contains("mmap") && one.contains("overcommit_memory"), "the test sees nothing: {one}");
 }
 
 /// Where addresses are limited (`ulimit -v`) or promised memory is counted, what is reserved is what is used.
