@@ -47,7 +47,7 @@ impl Reported {
     /// The last line of what a program wrote.
     ///
     /// # Errors
-    /// Why it is no report, as a clause.
+    /// Why it is not a report, as a clause.
     pub fn of_text(text: &str) -> Result<Reported, String> {
         let line = text.lines().next_back().ok_or("it printed nothing")?;
         let reported: Reported = serde_json::from_str(line).map_err(|error| format!("{error} in {line:?}"))?;

@@ -39,7 +39,7 @@ impl Hyperfine {
         for release in RELEASES {
             match Hyperfine::release(release) {
                 Ok(hyperfine) => return Ok(hyperfine),
-                Err(error) => println!("hyperfine {release} is not to be had: {error:#}"),
+                Err(error) => println!("hyperfine {release} cannot be installed: {error:#}"),
             }
         }
         bail!("no release of hyperfine could be built")

@@ -127,11 +127,11 @@ pub fn run(rounds: usize) -> anyhow::Result<String> {
 }
 
 fn page(rows: &[Row], runs: &str) -> String {
-    let mut text = table::machine("mimalloc on board beside Debian's", "cargo xtask bench mimalloc");
+    let mut text = table::machine("underpin's mimalloc beside Debian's", "cargo xtask bench mimalloc");
     let _ = write!(
         text,
         "\nThe object that underpin carries over `{DISTRIBUTION}` (mimalloc 2.0.9), by `underpin bench`: {runs} runs of each, \
-         in ABBA blocks, and 8 in which the memory was watched. Ratios below 1 are for the one on board; 95 % intervals.\n\n\
+         in ABBA blocks, and 8 in which the memory was watched. Ratios below 1 are in favour of underpin's; 95 % intervals.\n\n\
          | program | processor time | peak memory |\n| --- | --- | --- |\n"
     );
     let words = |ratio: Estimate| format!("{:.3} ({:.3} to {:.3})", ratio.value, ratio.low, ratio.high);

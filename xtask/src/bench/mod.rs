@@ -58,7 +58,7 @@ pub enum Name {
     SmallMemory,
     /// The load generator of `bench --load` beside wrk and ab on nginx
     Load,
-    /// mimalloc on board beside Debian's, on programs that do little else than allocate
+    /// underpin's mimalloc beside Debian's, on programs that do little else than allocate
     Mimalloc,
     /// The allocation benchmark of fossas/broker on glibc and static musl with each allocator; rounds: pairs of processes
     Broker,

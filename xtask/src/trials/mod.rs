@@ -194,7 +194,7 @@ impl Underpin {
         let document: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
         // A plan that is refused is refused again by the build itself.
         if let Some(folder) = document["tools"].as_str().and_then(|tools| Path::new(tools).parent()) {
-            ensure!(folder.starts_with(&self.folder), "{} is no folder of the trials", folder.display());
+            ensure!(folder.starts_with(&self.folder), "{} is not a folder of the trials", folder.display());
             if folder.exists() {
                 fs::remove_dir_all(folder).with_context(|| format!("cannot remove {}", folder.display()))?;
             }
