@@ -1,4 +1,4 @@
-//! `underpin bench --suite all` on this machine: its tables beside those of the seed, what must hold, and two equal builds.
+//! `underpin bench --suite all` on this machine: its tables beside the published figures, what must hold, and two equal builds.
 
 use super::stats::Estimate;
 use super::table::{self, Goal, Limit};
@@ -50,9 +50,9 @@ fn page(load: &str, all: &Value, memory: &Value, same: Option<&Value>, seconds: 
     write!(
         text,
         "\nThe short form of `underpin bench --suite all`: glibc and static musl as `underpin build` makes it without options. The \
-         load of the last minute was {load} at its beginning. Signs are those of the seed: glibc / musl - 1 for times, musl / glibc - 1 \
-         for bandwidths and rates, so + is better than glibc. The seed is another machine (a Raspberry Pi 4 at 600 MHz) with \
-         musl as it comes.\n"
+         load of the last minute was {load} at its beginning. The difference is glibc / musl - 1 for times, musl / glibc - 1 \
+         for bandwidths and rates, so + is better than glibc. \"Published\" is openEuler's comparison, on another machine (a \
+         Raspberry Pi 4 at 600 MHz) with musl as it comes.\n"
     )?;
     text += &table::goals(&goals(all, memory, same, seconds));
     text += &slower_rows(all);
@@ -119,14 +119,18 @@ fn dirty_sum(rows: &[&Value], cell: usize) -> f64 {
 
 fn goals<'a>(all: &Value, memory: &Value, same: Option<&Value>, seconds: f64) -> Vec<Goal<'a>> {
     let libc = rows(all, "libc", Some(LIBC_BENCH));
-    let in_seed: Vec<&Value> = libc.iter().copied().filter(|row| row["original_ratio"].is_number()).collect();
+    let published: Vec<&Value> = libc.iter().copied().filter(|row| row["original_ratio"].is_number()).collect();
     let low = rows(memory, "libc", Some(LIBC_BENCH));
     let most = |key: &str| libc.iter().filter_map(|row| compared(row, key)).fold(f64::MIN, f64::max);
     let more = low.iter().filter(|row| compared(row, "dirty_bytes").is_some_and(|bytes| bytes > 0.0)).count();
     let shares = low.iter().filter_map(|row| compared(row, "dirty")).collect();
     let at_most = |text, ratio, limit| Goal { text, ratio, limit: Limit::AtMost(limit) };
     let mut goals = vec![
-        at_most("the seed's 23 rows of `libc`: slower than glibc by more than 5 %", count(slower(&in_seed).len()), 0.0),
+        at_most(
+            "the 23 published rows of `libc`: slower than glibc by more than 5 %",
+            count(slower(&published).len()),
+            0.0,
+        ),
         at_most("all 29: the same, the three of regex included", count(slower(&libc).len()), 3.0),
         at_most("`--goal memory`: rows of the 29 with more dirty memory than glibc (2 were known)", count(more), 2.0),
         at_most("`--goal memory`: dirty memory / glibc's, median of the 29", exactly(median(shares)), 1.0 / 3.0),
@@ -186,10 +190,10 @@ fn indices(all: &Value) -> String {
             Some(format!("{} {:.1}", all["builds"][build]["name"].as_str()?, one["index"].as_f64()?))
         })
         .collect();
-    format!("\nThe index of `system`: {}. The seed's: glibc 146.5, musl 161.6.\n", words.join(", "))
+    format!("\nThe index of `system`: {}. Published: glibc 146.5, musl 161.6.\n", words.join(", "))
 }
 
-/// The difference as the seed signs it, in per cent.
+/// The difference, signed as the published comparison does, in per cent.
 fn difference(ratio: Estimate) -> String {
     let signed = |ratio: f64| (1.0 / ratio - 1.0) * 100.0;
     format!("{:+.1} % ({:+.1} to {:+.1})", signed(ratio.value), signed(ratio.high), signed(ratio.low))
@@ -203,15 +207,15 @@ fn tables(suite: &Value) -> anyhow::Result<String> {
             group = row["group"].as_str().unwrap_or_default().to_owned();
             write!(
                 text,
-                "\n### {group}\n\n| row | glibc | musl | difference | seed |\n| --- | ---: | ---: | --- | ---: |\n"
+                "\n### {group}\n\n| row | glibc | musl | difference | published |\n| --- | ---: | ---: | --- | ---: |\n"
             )?;
         }
-        let seed = row["original_ratio"]
+        let published = row["original_ratio"]
             .as_f64()
             .map_or("-".to_owned(), |ratio| format!("{:+.0} %", (1.0 / ratio - 1.0) * 100.0));
         let name = row["row"].as_str().unwrap_or_default();
         let difference = ratio(row).map_or("-".to_owned(), difference);
-        writeln!(text, "| {name} | {} | {} | {difference} | {seed} |", figure(row, 0), figure(row, 1))?;
+        writeln!(text, "| {name} | {} | {} | {difference} | {published} |", figure(row, 0), figure(row, 1))?;
     }
     Ok(text)
 }
