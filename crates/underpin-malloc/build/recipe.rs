@@ -210,7 +210,7 @@ const START_AT_FIRST_USE: [Replacement; 4] = [
 
 /// `free(NULL)` looks up the page of address 0, also before the first allocation and while another thread makes it: until
 /// the map is complete, with that page in it, there is one that has no other.
-const NULL_HAS_NO_PAGE: [Replacement; 6] = [
+const NULL_HAS_NO_PAGE: [Replacement; 8] = [
     (
         "mi_decl_cache_align _Atomic(mi_submap_t)* _mi_page_map;",
         "static mi_page_t* underpin_no_page[1];\n\
@@ -234,6 +234,17 @@ const NULL_HAS_NO_PAGE: [Replacement; 6] = [
          mi_atomic_or_acq_rel(&mi_page_map_commit, MI_ZU(1));\n  }\n  \
          mi_atomic_store_ptr_release(mi_page_t*, &map[0], sub0);\n  \
          __atomic_store_n(&_mi_page_map, map, __ATOMIC_RELEASE);\n",
+    ),
+    // If there was no memory for the map at first, it is tried again, as upstream does.
+    (
+        "  if mi_unlikely(_mi_page_map == NULL) {\n    if (!_mi_page_map_init()) return false;\n  }\n  \
+         mi_assert(_mi_page_map!=NULL);\n  size_t   slice_count;\n  size_t   sub_idx;\n",
+        "  if mi_unlikely(_mi_page_map == underpin_no_pages) {\n    \
+         if (!_mi_page_map_init()) return false;\n  }\n  size_t   slice_count;\n  size_t   sub_idx;\n",
+    ),
+    (
+        "  if (_mi_page_map == NULL) return;\n  mi_lock_done(&mi_page_map_lock);",
+        "  if (_mi_page_map == underpin_no_pages) return;\n  mi_lock_done(&mi_page_map_lock);",
     ),
 ];
 

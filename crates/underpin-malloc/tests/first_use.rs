@@ -7,7 +7,7 @@ const HOST: &str = std::env::consts::ARCH;
 const KINDS: [AllocatorKind; 2] = [AllocatorKind::Mimalloc, AllocatorKind::Jemalloc];
 
 /// What happens first, by the program's first word.
-const BEGINNINGS: [&str; 8] = [
+const BEGINNINGS: [&str; 9] = [
     "null is freed, measured and grown",
     "zeroed and aligned blocks",
     "racing threads, sixteen of them, twice",
@@ -16,6 +16,7 @@ const BEGINNINGS: [&str; 8] = [
     "main ends before its thread",
     "quiet main: only another thread allocates",
     "some thread frees null all the time while another one starts, in 200 processes",
+    "addresses run out at the first block, and are there at the second",
 ];
 
 const PROGRAM: &str = r#"
@@ -26,6 +27,7 @@ const PROGRAM: &str = r#"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 static void fill(int seed) {
@@ -95,6 +97,17 @@ int main(int count, char **words) {
             int status; waitpid(child, &status, 0); if (status) return 5;
         }
         break;
+    case 'a': {
+        struct rlimit usual, none = { 0 };
+        getrlimit(RLIMIT_AS, &usual);
+        none.rlim_max = usual.rlim_max;
+        setrlimit(RLIMIT_AS, &none);
+        /* The C library may have had a block before, and left some to give. */
+        void *block = malloc(100);
+        free(block); free(0); free(malloc(70000));
+        setrlimit(RLIMIT_AS, &usual);
+        fill(5); race(4);
+        break; }
     }
     return 0;
 }
