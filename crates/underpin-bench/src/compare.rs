@@ -193,7 +193,7 @@ impl Comparison {
     }
 
     /// Sets the p-value corrected for the number of comparisons, and the verdict that follows from it.
-    pub(crate) fn correct(&mut self, p_corrected: f64) {
+    pub fn correct(&mut self, p_corrected: f64) {
         self.p_corrected = p_corrected;
         self.verdict = Difference::of(self.ratio, p_corrected, self.level);
     }

@@ -5,7 +5,7 @@ use crate::index::{Indexed, index, row_score};
 use crate::row::{Measure, Original, Row, Suite};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use underpin_bench::stats::{Bootstrap, median, median_interval};
+use underpin_bench::stats::{Bootstrap, median, median_interval, q_values};
 use underpin_bench::{BenchRecord, Comparison, Difference, Interval, Machine, MachineSummary, Metric, paired_ratio};
 
 /// A run of suites: what was asked for, and what was measured.
@@ -231,8 +231,10 @@ pub struct Worst {
 /// What a run says.
 #[must_use]
 pub fn summarise(run: &SuiteRun) -> Summary {
-    let ran: Vec<Suite> =
-        Suite::ALL.into_iter().filter(|suite| run.rows.iter().any(|one| one.row.suite == *suite)).collect();
+    let mut suites: Vec<(Suite, Vec<RowSummary>)> =
+        Suite::ALL.into_iter().map(|suite| (suite, rows_of(run, suite))).collect();
+    suites.retain(|(_, rows)| !rows.is_empty());
+    correct(suites.iter_mut().flat_map(|(_, rows)| rows));
     Summary {
         started: run.started,
         underpin: run.underpin.clone(),
@@ -242,14 +244,26 @@ pub fn summarise(run: &SuiteRun) -> Summary {
         originals: run.originals.clone(),
         seconds: run.seconds,
         is_interrupted: run.is_interrupted,
-        suites: ran.into_iter().map(|suite| of_suite(run, suite)).collect(),
+        suites: suites.into_iter().map(|(suite, rows)| of_suite(run, suite, rows)).collect(),
         gate: None,
     }
 }
 
-fn of_suite(run: &SuiteRun, suite: Suite) -> SuiteSummary {
+/// Corrects the claims for their number, over all suites and builds: at the level of a row, one row in a hundred of two
+/// equal builds would be claimed.
+fn correct<'a>(rows: impl Iterator<Item = &'a mut RowSummary>) {
+    let cells = rows.flat_map(|row| &mut row.cells);
+    let mut times: Vec<&mut Comparison> = cells.filter_map(Cell::time_compared).collect();
+    let p_values: Vec<f64> = times.iter().map(|one| one.p_value).collect();
+    times.iter_mut().zip(q_values(&p_values)).for_each(|(one, corrected)| one.correct(corrected));
+}
+
+fn rows_of(run: &SuiteRun, suite: Suite) -> Vec<RowSummary> {
+    run.rows.iter().filter(|one| one.row.suite == suite).map(|one| of_row(run, one)).collect()
+}
+
+fn of_suite(run: &SuiteRun, suite: Suite, rows: Vec<RowSummary>) -> SuiteSummary {
     let of: Vec<&RowRun> = run.rows.iter().filter(|one| one.row.suite == suite).collect();
-    let rows: Vec<RowSummary> = of.iter().map(|one| of_row(run, one)).collect();
     let means = (1..run.builds.len()).filter_map(|build| means(&rows, build)).collect();
     let indices = (0..run.builds.len())
         .filter_map(|build| index(build, of.iter().map(|one| (one.row, passes(one, &run.builds[build].name)))));
@@ -348,6 +362,13 @@ impl Cell {
     pub fn compared(&self) -> Option<&Comparisons> {
         match self {
             Cell::Measured { compared, .. } => compared.as_deref(),
+            Cell::Failed { .. } | Cell::Missing => None,
+        }
+    }
+
+    fn time_compared(&mut self) -> Option<&mut Comparison> {
+        match self {
+            Cell::Measured { compared, .. } => compared.as_deref_mut().map(|one| &mut one.time),
             Cell::Failed { .. } | Cell::Missing => None,
         }
     }

@@ -4,7 +4,7 @@ use underpin_bench::{
     BenchRecord, Difference, GateOutcome, GateResult, Header, Machine, Nanos, Reported, RowName, Rules, RunOutcome,
     Sample, VariantRecord,
 };
-use underpin_suite::{Build, Cell, Failure, Row, RowRun, SuiteRun, Summary, find, summarise};
+use underpin_suite::{Build, Cell, Failure, Row, RowRun, Suite, SuiteRun, Summary, find, rows, summarise};
 
 const BLOCKS: u32 = 10;
 
@@ -88,6 +88,20 @@ fn the_mean_of_ratios_is_geometric_and_the_claims_are_counted() {
     let compared = summary.suites[0].rows[0].cells[1].compared().unwrap();
     assert!(near(compared.time.ratio.estimate, 4.0));
     assert_eq!(compared.time.verdict, Difference::More);
+}
+
+#[test]
+fn the_claims_of_a_run_are_corrected_for_the_number_of_its_rows() {
+    let differs = |row: &Row| if row.name == "strlen" { 101.0 } else { 100.0 };
+    let claims = |rows: &[&'static Row]| {
+        let rows =
+            rows.iter().map(|row| measured(row, &[Figures("glibc", 100.0, 4096), Figures("musl", differs(row), 4096)]));
+        summarise(&run(rows.collect())).suites[0].means[0].slower
+    };
+    // Ten blocks, all of one sign, have a p-value of 2 / 2^10: a claim at 1 % alone, and not as the only one of ten.
+    assert_eq!(claims(&[row("libc", "strlen")]), 1);
+    let ten: Vec<&'static Row> = rows(Suite::Libc).iter().filter(|row| row.name != "strlen").take(9).collect();
+    assert_eq!(claims(&[ten, vec![row("libc", "strlen")]].concat()), 0);
 }
 
 #[test]

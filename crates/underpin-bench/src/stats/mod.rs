@@ -15,7 +15,7 @@ mod trend;
 
 pub use bootstrap::{Bootstrap, median_interval};
 pub use interval::Interval;
-pub use multiple::holm;
+pub use multiple::{holm, q_values};
 pub use normal::{normal_quantile, normal_tail};
 pub use order::{Order, geometric_mean, mean, median};
 pub use random::Random;

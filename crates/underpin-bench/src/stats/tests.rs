@@ -154,6 +154,31 @@ fn holm_corrects_as_r_does() {
 }
 
 #[test]
+fn q_values_are_those_of_benjamini_and_hochberg_where_little_is_to_be_found() {
+    // p.adjust(c(0.01, 0.04, 0.9, 0.005, 0.6, 0.7), "BH"): three above one half of six estimate that none finds anything.
+    let corrected = q_values(&[0.01, 0.04, 0.9, 0.005, 0.6, 0.7]);
+    for (ours, theirs) in corrected.iter().zip([0.03, 0.08, 0.9, 0.03, 0.84, 0.84]) {
+        close(*ours, theirs);
+    }
+    assert!(q_values(&[]).is_empty());
+    close(q_values(&[0.0078])[0], 0.0078);
+}
+
+#[test]
+fn a_table_of_equal_things_claims_at_most_its_level_and_one_of_different_things_most_of_them() {
+    // Eight blocks a row, as few as can show anything at 1 %: the least p-value is 2 / 2^8.
+    let mut random = Random::new(77);
+    let mut table = |rows: usize, shift: f64| -> usize {
+        let row = |random: &mut Random| -> Vec<f64> { (0..8).map(|_| random.unit() - 0.5 + shift).collect() };
+        let p_values: Vec<f64> = (0..rows).map(|_| signed_rank(&row(&mut random)).p_value).collect();
+        q_values(&p_values).iter().filter(|q| **q <= 0.01).count()
+    };
+    let falsely = (0..200).filter(|_| table(150, 0.0) > 0).count();
+    assert!(falsely <= 4, "{falsely} of 200 tables of equal things");
+    assert!((0..20).all(|_| table(150, 0.6) == 150));
+}
+
+#[test]
 fn a_trend_is_found_and_its_size_told() {
     // scipy.stats.spearmanr, p by the normal approximation.
     let found = trend(&[5.0, 3.0, 4.0, 6.0, 8.0, 7.0, 9.0, 12.0, 10.0, 11.0]).unwrap();
@@ -271,6 +296,17 @@ proptest! {
     #[test]
     fn holm_never_lowers_a_p_value_and_keeps_the_order(p_values in prop::collection::vec(0.0..1.0f64, 0..12)) {
         let corrected = holm(&p_values);
+        for (raw, one) in p_values.iter().zip(&corrected) {
+            prop_assert!(one >= raw && *one <= 1.0);
+        }
+        for (i, j) in (0..p_values.len()).flat_map(|i| (0..p_values.len()).map(move |j| (i, j))) {
+            prop_assert!(p_values[i] >= p_values[j] || corrected[i] <= corrected[j]);
+        }
+    }
+
+    #[test]
+    fn q_values_never_lower_a_p_value_and_keep_the_order(p_values in prop::collection::vec(0.0..1.0f64, 0..40)) {
+        let corrected = q_values(&p_values);
         for (raw, one) in p_values.iter().zip(&corrected) {
             prop_assert!(one >= raw && *one <= 1.0);
         }

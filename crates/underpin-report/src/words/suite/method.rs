@@ -33,10 +33,10 @@ pub(crate) fn suite_method(summary: &Summary) -> Vec<String> {
             .to_owned(),
         format!(
             "A difference is the median over all pairs of blocks with the interval of the rank test; `faster` and \
-             `slower` are claimed if a signed-rank test finds it at the level of {usual}{strict}, `same` if the whole \
-             interval is below 1 %. `faster?` and `slower?`: likely, and not proven at that level; `?`: these runs do \
-             not decide it. The level is that of one row: of a hundred rows of two equal builds, one is claimed by \
-             chance."
+             `slower` are claimed if a signed-rank test finds it and at most {usual}{strict} of all such claims of \
+             this run are expected to be chance (the q-value of Storey, Taylor and Siegmund); `same` if the whole \
+             interval is below 1 %. `faster?` and `slower?`: likely, and not proven so; `?`: these runs do not decide \
+             it."
         ),
         "The geometric mean is that of the times over the reference's, so above 1 is slower. It is over the rows that \
          both have, and its interval joins those of the rows as if they were independent. It tells about these rows, \
