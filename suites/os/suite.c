@@ -2,7 +2,7 @@
  * measured with lmbench, in its five tables. This is code of our own, written from what lmbench's description says of
  * each row: which calls, how many descriptors and processes, which sizes. Its figures are not lmbench's.
  *
- *   SUITE_SHELL=PATH  the shell of the row sh-named, built as this program was
+ *   SUITE_SHELL=PATH  the shell of the row sh-named: sh.c, built as this program was
  *   TMPDIR=DIRECTORY  where files are made (/tmp); 64 MB are needed
  *
  * Not here: the RPC rows of lmbench. They need a port mapper and a library (ONC RPC) that is in neither C library any

@@ -77,9 +77,10 @@ pub const fn program(suite: Suite) -> Program {
                 "os/helpers.h",
                 "os/memory.h",
                 "os/processes.h",
+                "os/sh.c",
                 "os/suite.c"
             ],
-            started: None,
+            started: Some(("SUITE_SHELL", "os/sh.c")),
         },
         Suite::System => Program {
             name: "suite",

@@ -32,6 +32,34 @@ fn every_program_has_the_rows_of_the_catalogue() {
 }
 
 #[test]
+fn the_small_shell_does_what_the_system_s_does() {
+    need!("cc", "musl-gcc");
+    let dir = Fixture::new();
+    written(&dir, Suite::Os);
+    let scripts = [
+        ":",
+        "exit 7",
+        "\"$0\" one 'two three' \"$1\" $2",
+        "false && echo no; echo $?",
+        "true && echo \"$HOME-$?\"\nexit 3; echo never",
+        "false && echo no && echo never",
+        "no-such-program-at-all; exit $?",
+        "echo '$0' \"a$\"; exit",
+        "sh -c 'kill -15 $$'; exit $?",
+    ];
+    for compiler in ["cc", "musl-gcc"] {
+        dir.must(compiler, ["-Wall", "-Wextra", "-Werror", "-O2", "os/sh.c", "-o", "small"]);
+        for script in scripts {
+            let run = |shell: &str| {
+                Output::of(dir.command(shell).args(["-c", script, "echo", "first", "second"]).env("HOME", "/a b"))
+            };
+            let (ours, theirs) = (run(dir.join("small").to_str().unwrap()), run("/bin/sh"));
+            assert_eq!((ours.code, &ours.stdout), (theirs.code, &theirs.stdout), "{script}: {}", ours.stderr);
+        }
+    }
+}
+
+#[test]
 fn the_program_of_alloc_has_the_rows_of_the_catalogue() {
     need!("rustc");
     let dir = Fixture::new();

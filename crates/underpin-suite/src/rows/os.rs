@@ -28,7 +28,7 @@ pub const ROWS: &[Row] = &[
     row(PROCESSES, "fork", "fork, exit and wait").with("fork proc", 645.0, 488.0),
     row(PROCESSES, "exec", "fork, exec of this program and wait").with("exec proc", 765.0, 580.0),
     row(PROCESSES, "sh-system", "the same through the system's /bin/sh").with("sh proc", 4899.0, 2212.0),
-    row(PROCESSES, "sh-named", "the same through the shell in $SUITE_SHELL"),
+    row(PROCESSES, "sh-named", "the same through a small shell, built as the program is"),
     row(SWITCHES, "context-2p-0k", "2 processes").with("2p/0K ctxsw", 24.9, 23.3),
     row(SWITCHES, "context-2p-16k", "2 processes with 16 kB each").with("2p/16K ctxsw", 23.8, 24.2),
     row(SWITCHES, "context-2p-64k", "2 processes with 64 kB each").with("2p/64K ctxsw", 24.2, 20.7),
