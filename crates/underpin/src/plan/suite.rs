@@ -75,7 +75,7 @@ impl SuitePlan {
             names.join(","),
             args.suites.filter
         );
-        let rules = rules(&args, builds.len(), &machine);
+        let rules = rules(&args, builds.len(), rows.len(), &machine);
         let results = ResultPlan::new(args.results);
         if results.gate.as_ref().is_some_and(|gate| !gate.rules.is_empty()) {
             bail!("--gate with --suite: name rows, as in `row:strlen<+3%` or `row:*<+10%`");
@@ -114,9 +114,14 @@ impl SuitePlan {
     }
 }
 
+/// So few rows that each is given as many blocks as it needs to be claimed if no other differs.
+const FEW_ROWS: usize = 16;
+
 /// As many runs as a difference needs that is claimed at all, and no watched ones: the programs report their memory.
-fn rules(args: &BenchArgs, builds: usize, machine: &Machine) -> Rules {
-    let blocks = least_blocks_at(builds.saturating_sub(1), level(machine, Metric::Operation));
+fn rules(args: &BenchArgs, builds: usize, rows: usize, machine: &Machine) -> Rules {
+    // The correction for many rows is shared by those that differ, usually most of them: as for two.
+    let alone = if rows <= FEW_ROWS { rows } else { 2 };
+    let blocks = least_blocks_at(builds.saturating_sub(1) * alone, level(machine, Metric::Operation));
     let least = u32::try_from(2 * blocks).unwrap_or(RUNS);
     let usual = if args.suites.quick { least } else { least.max(RUNS) };
     Rules {
