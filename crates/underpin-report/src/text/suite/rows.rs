@@ -6,7 +6,7 @@ use crate::styled::{Line, Role, Span, Text, width};
 use crate::units::count;
 use crate::words::suite::{
     BROKER, build_names, difference_interval, difference_role, difference_word, difference_words, figure,
-    gain_of_original, groups, is_comparison, undifferenced,
+    gain_of_original, groups, is_comparison, some_of, undifferenced,
 };
 use crate::words::{change_words, confidence_title};
 use underpin_bench::Comparison;
@@ -39,13 +39,14 @@ pub(super) fn rows(text: &mut Text, summary: &Summary, suite: &SuiteSummary, vie
     let mut all: Vec<Table> = tables.iter().flat_map(|(tables, _)| tables.clone()).collect();
     Table::align(&mut all, view.usable());
     let mut aligned = all.into_iter();
-    for (place, (tables, shown)) in tables.iter().enumerate() {
+    for (place, (tables, _)) in tables.iter().enumerate() {
         if place > 0 {
             text.gap();
         }
         aligned.by_ref().take(tables.len()).for_each(|table| text.append(table.lines(view.usable())));
-        failures(text, summary, shown, view);
     }
+    let shown: Vec<&RowSummary> = tables.iter().flat_map(|(_, shown)| shown.iter().copied()).collect();
+    failures(text, summary, &shown, view);
     hidden.say(text, view);
 }
 
@@ -202,20 +203,37 @@ fn short(row: &RowSummary, cell: &Cell, view: &View) -> Span {
     }
 }
 
-/// Why rows failed, a line for each.
+/// Why rows failed. What several rows share, such as a program that was not built, is told once.
 pub(super) fn failures(text: &mut Text, summary: &Summary, rows: &[&RowSummary], view: &View) {
     let names = build_names(summary, NAME * 2);
-    for row in rows {
-        for (name, cell) in names.iter().zip(&row.cells) {
-            let Cell::Failed { reason } = cell else { continue };
-            let spans = [
-                Span::new(Role::Name, &row.row),
-                Span::fixed(Role::Plain, " with "),
-                Span::new(Role::Name, name),
-                Span::fixed(Role::Bad, " failed: "),
-                Span::new(Role::Plain, reason),
-            ];
-            text.append(wrap(Line::new().plain("  "), &spans, view.usable()));
+    for (build, reason, of) in by_reason(rows) {
+        let name = names.get(build).map_or("", String::as_str);
+        let mut lines = reason.lines();
+        let spans = [
+            Span::new(Role::Name, some_of(&of)),
+            Span::fixed(Role::Plain, " with "),
+            Span::new(Role::Name, name),
+            Span::fixed(Role::Bad, " failed: "),
+            Span::new(Role::Plain, lines.next().unwrap_or_default()),
+        ];
+        text.append(wrap(Line::new().plain("  "), &spans, view.usable()));
+        for line in lines.filter(|line| !line.trim().is_empty()) {
+            text.append(wrap(Line::new().plain("    "), &[Span::new(Role::Dim, line.trim())], view.usable()));
         }
     }
+}
+
+/// Builds and reasons in the order of their first rows, with the names of the rows.
+fn by_reason<'a>(rows: &[&'a RowSummary]) -> Vec<(usize, &'a str, Vec<String>)> {
+    let mut failed: Vec<(usize, &str, Vec<String>)> = Vec::new();
+    for row in rows {
+        for (build, cell) in row.cells.iter().enumerate() {
+            let Cell::Failed { reason } = cell else { continue };
+            match failed.iter_mut().find(|(of, why, _)| *of == build && why == reason) {
+                Some((.., names)) => names.push(row.row.clone()),
+                None => failed.push((build, reason, vec![row.row.clone()])),
+            }
+        }
+    }
+    failed
 }

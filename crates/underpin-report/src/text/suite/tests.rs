@@ -4,6 +4,7 @@ use crate::document::suite::SuiteDocument;
 use crate::layout::View;
 use crate::testing::{emulated_suite, hostile_suite, sample_suite, wide_suite};
 use crate::text::suite;
+use underpin_suite::{Cell, Suite};
 
 fn screen(document: &SuiteDocument, verbosity: u8) -> String {
     suite(document, &View::columns(80).verbose(verbosity)).to_string()
@@ -59,6 +60,18 @@ fn a_failed_row_is_shown_with_its_reason_below_the_table() {
     let table = shown.find("failed\n").unwrap();
     let reason = shown.find("regex-search with musl failed: signal 11 (SIGSEGV): \"matching\"").unwrap();
     assert!(table < reason, "{shown}");
+}
+
+#[test]
+fn a_reason_that_several_rows_share_is_told_once_and_keeps_its_lines() {
+    let mut summary = sample_suite();
+    let libc = summary.summary.suites.iter_mut().find(|suite| suite.suite == Suite::Libc).unwrap();
+    for row in &mut libc.rows {
+        row.cells[1] = Cell::Failed { reason: "not built:\nmain.c: undefined reference".to_owned() };
+    }
+    let shown = screen(&summary, 0);
+    assert_eq!(shown.matches("failed: not built:\n    main.c: undefined reference\n").count(), 1, "{shown}");
+    assert!(shown.contains("malloc-tiny1, malloc-big2, strlen, strstr-abcd, memset, "), "{shown}");
 }
 
 /// `shared/seeds`: the document of fossas/broker.

@@ -13,7 +13,7 @@ pub(crate) use figure::{
 pub(crate) use gate::row_limits;
 pub(crate) use index::index_table;
 pub(crate) use method::{ORIGINAL, original_words, sign_words, suite_method};
-pub(crate) use verdict::suite_verdict;
+pub(crate) use verdict::{some_of, suite_verdict};
 
 use crate::layout::labels;
 use crate::units::{count, date, time};

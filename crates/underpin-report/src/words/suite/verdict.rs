@@ -124,7 +124,7 @@ fn beside(summary: &Summary, reference: Option<&Indexed>, one: &Indexed) -> Stri
 }
 
 /// Some names and how many more there are.
-fn some_of(names: &[String]) -> String {
+pub(crate) fn some_of(names: &[String]) -> String {
     let mut words: Vec<String> = names.iter().take(MOST_NAMES).cloned().collect();
     if names.len() > MOST_NAMES {
         words.push(format!("{} more", names.len() - MOST_NAMES));
