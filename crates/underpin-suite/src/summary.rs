@@ -5,7 +5,7 @@ use crate::index::{Indexed, index, row_score};
 use crate::row::{Measure, Original, Row, Suite};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use underpin_bench::stats::{Bootstrap, median, median_interval, q_values};
+use underpin_bench::stats::{Bootstrap, Order, Outliers, median, median_interval, q_values};
 use underpin_bench::{BenchRecord, Comparison, Difference, Interval, Machine, MachineSummary, Metric, paired_ratio};
 
 /// A run of suites: what was asked for, and what was measured.
@@ -139,6 +139,9 @@ pub enum Cell {
         /// Operations in the time of the row's rate, if it is shown as a rate.
         #[serde(skip_serializing_if = "Option::is_none")]
         rate: Option<Interval>,
+        /// Runs far from the others.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        outliers: Option<Outliers>,
         /// The memory that its work left.
         memory: Memory,
         /// The processor's frequency, if the program measured it: the median.
@@ -315,6 +318,7 @@ fn cell(run: &SuiteRun, one: &RowRun, build: usize) -> Cell {
             Measure::Rate { seconds: time, .. } => Some(inverse(seconds, time)),
             Measure::Time | Measure::Bandwidth => None,
         },
+        outliers: Order::new(&record.figures(Metric::Operation, variant)).outliers(),
         memory: memory(record, variant),
         // Under an emulator it is the machine's own.
         mhz: run.builds[build]

@@ -17,7 +17,7 @@ pub use bootstrap::{Bootstrap, median_interval};
 pub use interval::Interval;
 pub use multiple::{holm, q_values};
 pub use normal::{normal_quantile, normal_tail};
-pub use order::{Order, geometric_mean, mean, median};
+pub use order::{Order, Outliers, geometric_mean, mean, median};
 pub use random::Random;
 pub use rank::{RankTest, mann_whitney, signed_rank};
 pub use shift::{paired_shift, shift};

@@ -1,8 +1,34 @@
-//! Order statistics of a sample: median, quartiles, spread.
+//! Order statistics of a sample: median, quartiles, spread, outliers.
+
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// A sample in ascending order; figures that are not finite are left out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Order(Vec<f64>);
+
+/// Figures far from the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Outliers {
+    /// More than 3 times the distance of the quartiles below the first.
+    pub low_severe: usize,
+    /// More than 1.5 and at most 3 times.
+    pub low_mild: usize,
+    /// More than 1.5 and at most 3 times above the third.
+    pub high_mild: usize,
+    /// More than 3 times.
+    pub high_severe: usize,
+    /// All figures.
+    pub of: usize,
+}
+
+impl Outliers {
+    /// All that are far from the others.
+    #[must_use]
+    pub const fn count(&self) -> usize {
+        self.low_severe + self.low_mild + self.high_mild + self.high_severe
+    }
+}
 
 /// Turns a median absolute deviation into a standard deviation, for a normal distribution.
 const MAD_TO_SIGMA: f64 = 1.482_602_218_505_602;
@@ -49,6 +75,24 @@ impl Order {
     #[must_use]
     pub fn greatest(&self) -> Option<f64> {
         self.0.last().copied()
+    }
+
+    /// How many figures lie beyond Tukey's fences (1977): mild ones 1.5 times the distance of the quartiles from the nearer
+    /// quartile, severe ones 3 times. `None` for fewer than four figures, which have no quartiles to speak of.
+    #[must_use]
+    pub fn outliers(&self) -> Option<Outliers> {
+        let (first, third) = (self.quantile(0.25)?, self.quantile(0.75)?);
+        let wide = third - first;
+        let below = |fence: f64| self.0.iter().filter(|figure| **figure < fence).count();
+        let above = |fence: f64| self.0.iter().filter(|figure| **figure > fence).count();
+        let (low_severe, high_severe) = (below(first - 3.0 * wide), above(third + 3.0 * wide));
+        (self.0.len() >= 4).then(|| Outliers {
+            low_severe,
+            low_mild: below(first - 1.5 * wide) - low_severe,
+            high_mild: above(third + 1.5 * wide) - high_severe,
+            high_severe,
+            of: self.0.len(),
+        })
     }
 
     /// The median absolute deviation from the median, scaled to a standard deviation.

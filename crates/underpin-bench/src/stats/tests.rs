@@ -154,6 +154,18 @@ fn holm_corrects_as_r_does() {
 }
 
 #[test]
+fn outliers_lie_beyond_the_fences_of_tukey() {
+    // By hand: the quartiles are 11.75 and 16.25, the fences -1.75, 5, 23 and 29.75.
+    let figures = [10.0, 11.0, 12.0, 13.0, 14.0, 15.0, 16.0, 17.0, 4.9, 24.0, 31.0, 14.5];
+    let order = Order::new(&figures);
+    close(order.quantile(0.25).unwrap(), 11.75);
+    let found = order.outliers().unwrap();
+    assert_eq!(found, Outliers { low_severe: 0, low_mild: 1, high_mild: 1, high_severe: 1, of: 12 });
+    assert_eq!(Order::new(&[1.0, 2.0, 3.0]).outliers(), None);
+    assert_eq!(Order::new(&[1.0; 9]).outliers().unwrap().count(), 0);
+}
+
+#[test]
 fn q_values_are_those_of_benjamini_and_hochberg_where_little_is_to_be_found() {
     // p.adjust(c(0.01, 0.04, 0.9, 0.005, 0.6, 0.7), "BH"): three above one half of six estimate that none finds anything.
     let corrected = q_values(&[0.01, 0.04, 0.9, 0.005, 0.6, 0.7]);

@@ -1,6 +1,7 @@
 //! Summaries of suites, put together by hand.
 
 use crate::document::suite::SuiteDocument;
+use underpin_bench::stats::Outliers;
 use underpin_bench::{Comparison, Difference, Interval, LEVEL, MachineSummary, Metric, RankTest};
 use underpin_suite::{
     Build, Cell, Comparisons, Figures, Indexed, IndexedRow, Means, Measure, Memory, MemoryMeans, Original, RowSummary,
@@ -78,6 +79,7 @@ fn measured(measure: Measure, seconds: Interval, dirty: f64, compared: Option<Co
             Measure::Rate { seconds, .. } => Some(inverse(seconds)),
             Measure::Time | Measure::Bandwidth => None,
         },
+        outliers: Some(Outliers { low_mild: 2, high_severe: 1, of: 100, ..Outliers::default() }),
         memory: Memory { virtual_bytes: bytes + 132.0 * 1024.0, resident_bytes: bytes + 4096.0, dirty_bytes: bytes },
         mhz: matches!(measure, Measure::Rate { unit: "iterations/s", .. }).then_some(3200.4),
         compared: compared.map(Box::new),

@@ -4,8 +4,9 @@
 use super::rows::failures;
 use crate::layout::{View, padded, wrap};
 use crate::styled::{Line, Role, Span, Text};
-use crate::units::time_to;
+use crate::units::{count, time_to};
 use crate::words::suite::{BROKER, build_names, difference_role, undifferenced};
+use underpin_bench::stats::Outliers;
 use underpin_bench::{Comparison, Difference, Interval};
 use underpin_suite::{Cell, RowSummary, Summary};
 
@@ -21,7 +22,7 @@ pub(super) fn broker(text: &mut Text, summary: &Summary, rows: &[&RowSummary], v
         }
         text.push(title);
         for row in rows {
-            let Some(Cell::Measured { seconds, compared, .. }) = row.cells.get(build) else { continue };
+            let Some(Cell::Measured { seconds, compared, outliers, .. }) = row.cells.get(build) else { continue };
             let label = Line::new().with(Role::Name, padded(&row.row, NAME)).with(Role::Dim, " time:   ");
             text.append(wrap(label, &[Span::new(Role::Number, times(seconds))], view.usable()));
             match compared.as_deref() {
@@ -29,6 +30,7 @@ pub(super) fn broker(text: &mut Text, summary: &Summary, rows: &[&RowSummary], v
                 None if build > 0 => beneath(text, Role::Warn, undifferenced(summary, build), view),
                 None => {}
             }
+            outliers.iter().for_each(|found| far(text, found));
         }
     }
     failures(text, summary, rows, view);
@@ -49,6 +51,26 @@ fn times(seconds: &Interval) -> String {
     }
     let [low, estimate, high] = [seconds.low, seconds.estimate, seconds.high].map(|one| time_to(one, 5));
     format!("[{low} {estimate} {high}]")
+}
+
+/// `Found 3 outliers among 100 measurements (3.00%)`, then how far on which side.
+fn far(text: &mut Text, found: &Outliers) {
+    let percent = |count: usize| 100.0 * count as f64 / found.of as f64;
+    let all = found.count();
+    if all == 0 {
+        return;
+    }
+    let (outliers, share) = (count(all, "outlier", "outliers"), percent(all));
+    text.push(Line::new().with(Role::Dim, format!("Found {outliers} among {} measurements ({share:.2}%)", found.of)));
+    let sides = [
+        (found.low_severe, "low severe"),
+        (found.low_mild, "low mild"),
+        (found.high_mild, "high mild"),
+        (found.high_severe, "high severe"),
+    ];
+    for (count, side) in sides.into_iter().filter(|(count, _)| *count > 0) {
+        text.push(Line::new().with(Role::Dim, format!("  {count} ({:.2}%) {side}", percent(count))));
+    }
 }
 
 fn change(text: &mut Text, one: &Comparison, view: &View) {
