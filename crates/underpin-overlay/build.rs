@@ -17,7 +17,7 @@ const OBJECTS: [(&str, &str); 3] =
 const PROCESSORS: [&str; 2] = ["x86_64", "aarch64"];
 
 /// No C library, nothing that would have to be set up before, and no loop that becomes a call of the function it is in.
-const FLAGS: [&str; 12] = [
+const FLAGS: [&str; 13] = [
     "-std=c11",
     "-O2",
     "-ffreestanding",
@@ -28,12 +28,17 @@ const FLAGS: [&str; 12] = [
     "-fno-stack-protector",
     "-fno-lto",
     "-fno-sanitize=all",
+    "-falign-functions=64",
     "-Wall",
     "-Wextra",
 ];
 
 /// What not every compiler has.
-const IF_KNOWN: [&str; 2] = ["-fno-tree-loop-distribute-patterns", "-fcf-protection=none"];
+const IF_KNOWN: [&str; 3] = ["-fno-tree-loop-distribute-patterns", "-fcf-protection=none", "-falign-loops=32"];
+
+/// The functions' first instruction may be the jump to another level; the assembler refuses it if the compiler has put
+/// anything in front.
+const DIRECT: &str = "-DOVERLAY_DIRECT";
 
 fn main() {
     println!("cargo::rerun-if-changed=native");
@@ -63,6 +68,10 @@ fn main() {
 
 /// The archive that this build links: with musl's names if the C library is musl, else with names of its own.
 fn linked() -> Result<(), String> {
+    archive(Some(DIRECT)).or_else(|_| archive(None))
+}
+
+fn archive(more: Option<&str>) -> Result<(), String> {
     let mut build = cc::Build::new();
     build.std("c11").opt_level(2).debug(false).warnings(true);
     for flag in FLAGS {
@@ -71,7 +80,7 @@ fn linked() -> Result<(), String> {
     for flag in IF_KNOWN {
         build.flag_if_supported(flag);
     }
-    for flag in of_processor(&env::var("CARGO_CFG_TARGET_ARCH").unwrap_or_default()) {
+    for flag in of_processor(&env::var("CARGO_CFG_TARGET_ARCH").unwrap_or_default()).iter().copied().chain(more) {
         build.flag(flag);
     }
     if env::var("CARGO_CFG_TARGET_ENV").is_ok_and(|name| name == "musl") {
@@ -149,9 +158,11 @@ fn compile(compiler: &[String], processor: &str, source: &str, file: &Path) -> R
             .arg(file);
         command.output()
     };
-    let mut output = run(&IF_KNOWN).map_err(|error| error.to_string())?;
-    if !output.status.success() {
-        output = run(&[]).map_err(|error| error.to_string())?;
+    let mut output = run(&[&IF_KNOWN[..], &[DIRECT]].concat()).map_err(|error| error.to_string())?;
+    for extra in [&IF_KNOWN[..], &[]] {
+        if !output.status.success() {
+            output = run(extra).map_err(|error| error.to_string())?;
+        }
     }
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);

@@ -3,8 +3,8 @@
  * nanoseconds per call.
  *
  * glibc's are those that the loader chose for this processor; musl's and LLVM's come with musl_ and llvm_ before
- * their names (weak: a library without a function is left out). Arguments: rounds, then function names; without
- * names all. */
+ * their names (weak: a library without a function is left out). Arguments: rounds, then what is measured: functions
+ * (`memchr`) or single rows (`memchr:100:aligned`); without them all. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
@@ -98,6 +98,24 @@ prepare(const Function *function, size_t size, int misaligned)
   if (function->kind != COPY && function->kind != FILL) a[n] = b[n] = 0;
 }
 
+static const char *
+placing(int misaligned)
+{
+  return misaligned ? "misaligned" : "aligned";
+}
+
+/* Whether one of the words asks for this row. */
+static int
+wanted(const Function *function, size_t size, int misaligned, int count, char **words)
+{
+  char row[64];
+  snprintf(row, sizeof row, "%s:%zu:%s", function->name, size, placing(misaligned));
+  for (int i = 0; i < count; i++) {
+    if (!strcmp(words[i], function->name) || !strcmp(words[i], row)) return 1;
+  }
+  return count == 0;
+}
+
 int
 main(int count, char **words)
 {
@@ -120,12 +138,11 @@ main(int count, char **words)
   }
   for (size_t f = 0; f < sizeof functions / sizeof *functions; f++) {
     Function *function = &functions[f];
-    int wanted = count < 3;
-    for (int i = 2; i < count; i++) wanted |= !strcmp(words[i], function->name);
-    if (!wanted || !function->of[0]) continue;
+    if (!function->of[0]) continue;
     function->of[1] = dlsym(libc, function->name);
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
       for (int misaligned = 0; misaligned < 2; misaligned++) {
+        if (!wanted(function, sizes[s], misaligned, count > 2 ? count - 2 : 0, words + 2)) continue;
         long calls[4];
         prepare(function, sizes[s], misaligned);
         for (int l = 0; l < 4; l++) {
@@ -137,7 +154,7 @@ main(int count, char **words)
           for (int k = 0; k < 4; k++) {
             int l = (k + r) % 4;
             if (!function->of[l]) continue;
-            printf("%s\t%zu\t%s\t%s\t%.4f\n", function->name, sizes[s], misaligned ? "misaligned" : "aligned", libraries[l],
+            printf("%s\t%zu\t%s\t%s\t%.4f\n", function->name, sizes[s], placing(misaligned), libraries[l],
                    block(function, function->of[l], sizes[s], misaligned, calls[l]));
           }
         }

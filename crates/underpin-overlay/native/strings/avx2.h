@@ -17,10 +17,12 @@ INLINE V LEVEL(either)(V a, V b) { return _mm256_or_si256(a, b); }
 INLINE V LEVEL(unlike)(V a, V b) { return _mm256_xor_si256(a, b); }
 INLINE M LEVEL(zeros)(V v) { return (M)_mm256_movemask_epi8(_mm256_cmpeq_epi8(v, _mm256_setzero_si256())); }
 INLINE M LEVEL(equal)(V a, V b) { return (M)_mm256_movemask_epi8(_mm256_cmpeq_epi8(a, b)); }
+INLINE V LEVEL(same_bytes)(V a, V b) { return _mm256_cmpeq_epi8(a, b); }
+INLINE M LEVEL(marked)(V v) { return (M)_mm256_movemask_epi8(v); }
 INLINE M LEVEL(differ)(V a, V b) { return LEVEL(equal)(a, b) ^ 0xFFFFFFFF; }
 INLINE int LEVEL(nonzero)(V v) { return LEVEL(zeros)(v) != 0xFFFFFFFF; }
-/* Zero where a and b differ, or both end. */
-INLINE V LEVEL(alike)(V a, V b) { return _mm256_min_epu8(a, _mm256_cmpeq_epi8(a, b)); }
+/* Zero where a and b differ, or both end. a is read once, where the compiler would read it twice from memory. */
+INLINE V LEVEL(alike)(V a, V b) { HELD(a); return _mm256_min_epu8(a, _mm256_cmpeq_epi8(a, b)); }
 INLINE M LEVEL(parting)(V a, V b) { return LEVEL(zeros)(LEVEL(alike)(a, b)); }
 INLINE M LEVEL(parting4)(V a, V b, V c, V d, V p, V q, V r, V s)
 {
@@ -31,3 +33,22 @@ INLINE size_t LEVEL(first)(M m) { return (size_t)__builtin_ctz(m); }
 INLINE size_t LEVEL(last)(M m) { return (size_t)(31 - __builtin_clz(m)); }
 /* The part of a mask for the first n bytes, at most W. */
 INLINE M LEVEL(first_of)(M m, size_t n) { return _bzhi_u32(m, (unsigned)n); }
+
+/* Up to 64 bytes of one value, of which v is full. */
+INLINE void
+few_filled(char *to, int byte, V v, size_t n)
+{
+  char *end = to + n;
+  if (n >= 32) {
+    LEVEL(storeu)(to, v), LEVEL(storeu)(end - 32, v);
+    return;
+  }
+  V16 half = _mm256_castsi256_si128(v);
+  if (n >= 16) store16(to, half), store16(end - 16, half);
+  else if (n >= 8) _mm_storeu_si64(to, half), _mm_storeu_si64(end - 8, half);
+  else if (n >= 4) _mm_storeu_si32(to, half), _mm_storeu_si32(end - 4, half);
+  else if (n) {
+    *to = (char)byte;
+    if (n > 1) end[-2] = (char)byte, end[-1] = (char)byte;
+  }
+}

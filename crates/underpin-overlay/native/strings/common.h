@@ -15,6 +15,9 @@
 #endif
 /* For functions that read the whole vector in which something ends. */
 #define OVERREAD __attribute__((no_sanitize_address))
+/* A value that the compiler has to have in a register, and one of which it has to forget what it knows. */
+#define HELD(v) __asm__("" : "+x"(v))
+#define FORGET(p) __asm__("" : "+r"(p))
 /* The smallest page of any kernel. */
 #define PAGE 4096
 

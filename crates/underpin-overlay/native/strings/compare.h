@@ -50,27 +50,25 @@ LEVEL(compare)(const char *a, const char *b, size_t n, int bounded)
   /* From here on, a is aligned. */
   i += W - ((uintptr_t)a & (W - 1));
   for (;;) {
-    /* As many vectors as lie within b's page. */
-    size_t whole = (PAGE - ((uintptr_t)(b + i) & (PAGE - 1))) / W;
+    if (bounded && i >= n) return 0;
+    /* As many vectors as lie within both pages, and within n. */
+    size_t whole = PAGE - ((uintptr_t)(a + i) & (PAGE - 1)), other = PAGE - ((uintptr_t)(b + i) & (PAGE - 1));
+    whole = (whole < other ? whole : other) / W;
+    if (bounded && whole > (n - i - 1) / W) whole = (n - i - 1) / W + 1;
 #define PARTING(k) LEVEL(parting)(LEVEL(load)(a + i + (k) * W), LEVEL(loadu)(b + i + (k) * W))
 #define A(k) LEVEL(load)(a + i + (k) * W)
 #define B(k) LEVEL(loadu)(b + i + (k) * W)
     for (; whole >= 4; whole -= 4, i += 4 * W) {
-      if (bounded && i >= n) return 0;
-      /* Four of a's vectors may lie across two pages, too. */
-      if (UNLIKELY(!WITHIN_PAGE(a + i, 4 * W))) break;
-      if (LEVEL(parting4)(A(0), A(1), A(2), A(3), B(0), B(1), B(2), B(3))) {
+      if (UNLIKELY(LEVEL(parting4)(A(0), A(1), A(2), A(3), B(0), B(1), B(2), B(3)))) {
         if ((m = PARTING(0))) PART(i + LEVEL(first)(m));
         if ((m = PARTING(1))) PART(i + W + LEVEL(first)(m));
         if ((m = PARTING(2))) PART(i + 2 * W + LEVEL(first)(m));
         PART(i + 3 * W + LEVEL(first)(PARTING(3)));
       }
     }
-    for (size_t few = whole < 4 ? whole : 4; few; few--, whole--, i += W) {
-      if (bounded && i >= n) return 0;
+    for (; whole; whole--, i += W) {
       if ((m = PARTING(0))) PART(i + LEVEL(first)(m));
     }
-    if (whole) continue;
     if (bounded && i >= n) return 0;
     /* b's vector lies across two pages, or begins with one. */
     size_t left = PAGE - ((uintptr_t)(b + i) & (PAGE - 1));
@@ -114,7 +112,21 @@ LEVEL(apart)(const char *a, const char *b, M m)
 #define DIFFER(i) LEVEL(differ)(LEVEL(loadu)(a + (i)), LEVEL(loadu)(b + (i)))
 #define UNLIKE(i) LEVEL(unlike)(LEVEL(loadu)(a + (i)), LEVEL(loadu)(b + (i)))
 
-LEVELED int
+/* The difference of which one of four vectors holds the first. */
+INLINE int
+LEVEL(apart4)(const char *a, const char *b)
+{
+  M m;
+  for (int i = 0; i < 3; i++, a += W, b += W) {
+    if ((m = DIFFER(0))) return LEVEL(apart)(a, b, m);
+  }
+  return LEVEL(apart)(a, b, DIFFER(0));
+}
+
+#define UNLIKE4(i, j, k, l) \
+  LEVEL(nonzero)(LEVEL(either)(LEVEL(either)(UNLIKE(i), UNLIKE(j)), LEVEL(either)(UNLIKE(k), UNLIKE(l))))
+
+LEVELED OVERREAD int
 LEVEL(memcmp)(const void *one, const void *other, size_t n)
 {
   const char *a = one, *b = other;
@@ -125,35 +137,42 @@ LEVEL(memcmp)(const void *one, const void *other, size_t n)
     return UNLIKELY(m) ? LEVEL(apart)(a, b, m) : 0;
   }
 #else
-  if (n <= 16) return few_compared(a, b, n);
 #if W > 16
-  if (n <= W) {
+  if (LIKELY(n <= W)) {
+    if (UNLIKELY(n == 0)) return 0;
+    /* Whole vectors, if neither goes beyond its page. */
+    if (LIKELY((((uintptr_t)a | (uintptr_t)b) & (PAGE - 1)) <= PAGE - W)) {
+      m = LEVEL(first_of)(DIFFER(0), n);
+      return m ? LEVEL(apart)(a, b, m) : 0;
+    }
+    if (n <= 16) return few_compared(a, b, n);
     uint32_t few = differ_sse2(loadu_sse2(a), loadu_sse2(b));
     if (few) return apart_sse2(a, b, few);
     a += n - 16, b += n - 16;
     few = differ_sse2(loadu_sse2(a), loadu_sse2(b));
     return few ? apart_sse2(a, b, few) : 0;
   }
+#else
+  if (n <= 16) return few_compared(a, b, n);
 #endif
 #endif
-  if ((m = DIFFER(0))) return LEVEL(apart)(a, b, m);
   if (n > 2 * W) {
-    if ((m = DIFFER(W))) return LEVEL(apart)(a + W, b + W, m);
     if (n > 4 * W) {
-      size_t i = 2 * W;
-      if (n > 8 * W) i = W - ((uintptr_t)a & (W - 1));
-      for (; i + 4 * W < n; i += 4 * W) {
-        V all = LEVEL(either)(LEVEL(either)(UNLIKE(i), UNLIKE(i + W)), LEVEL(either)(UNLIKE(i + 2 * W), UNLIKE(i + 3 * W)));
-        if (LEVEL(nonzero)(all)) break;
+      if (UNLIKE4(0, W, 2 * W, 3 * W)) return LEVEL(apart4)(a, b);
+      if (n > 8 * W) {
+        for (size_t i = 4 * W - ((uintptr_t)a & (W - 1)); i + 4 * W < n; i += 4 * W) {
+          if (UNLIKE4(i, i + W, i + 2 * W, i + 3 * W)) return LEVEL(apart4)(a + i, b + i);
+        }
       }
-      for (; i + W < n; i += W) {
-        if ((m = DIFFER(i))) return LEVEL(apart)(a + i, b + i, m);
-      }
+      a += n - 4 * W, b += n - 4 * W;
+      return UNLIKE4(0, W, 2 * W, 3 * W) ? LEVEL(apart4)(a, b) : 0;
     }
-    else {
-      if (n > 3 * W && (m = DIFFER(2 * W))) return LEVEL(apart)(a + 2 * W, b + 2 * W, m);
-    }
+    if (!UNLIKE4(0, W, n - 2 * W, n - W)) return 0;
+    if ((m = DIFFER(0))) return LEVEL(apart)(a, b, m);
+    if ((m = DIFFER(W))) return LEVEL(apart)(a + W, b + W, m);
+    a += n - 2 * W, b += n - 2 * W;
   }
-  a += n - W, b += n - W;
+  if ((m = DIFFER(0))) return LEVEL(apart)(a, b, m);
+  a += (n > 2 * W ? 2 * W : n) - W, b += (n > 2 * W ? 2 * W : n) - W;
   return (m = DIFFER(0)) ? LEVEL(apart)(a, b, m) : 0;
 }

@@ -55,11 +55,11 @@ LEVEL(some)(char *to, const char *from, size_t n)
   LEVEL(storeu)(to, a), LEVEL(storeu)(to + n - W, z);
 }
 
-/* More than 64 bytes. */
+/* More than 64 bytes; more than 8 W where copying.h is the beginning, except on the lowest level. */
 USED void*
 LEVEL(memcpy)(void *restrict into, const void *restrict out_of, size_t n)
 {
-  if (n <= 8 * W) LEVEL(some)(into, out_of, n);
+  if (W == 16 && n <= 8 * W) LEVEL(some)(into, out_of, n);
 #ifdef __x86_64__
   else if (UNLIKELY(n >= machine_from)) by_machine(into, out_of, n);
 #endif
@@ -70,7 +70,7 @@ LEVEL(memcpy)(void *restrict into, const void *restrict out_of, size_t n)
 USED void*
 LEVEL(memmove)(void *into, const void *out_of, size_t n)
 {
-  if (n <= 8 * W) LEVEL(some)(into, out_of, n);
+  if (W == 16 && n <= 8 * W) LEVEL(some)(into, out_of, n);
   else if ((uintptr_t)into - (uintptr_t)out_of >= n) {
 #ifdef __x86_64__
     if (UNLIKELY(n >= machine_from) && (uintptr_t)out_of - (uintptr_t)into >= n) by_machine(into, out_of, n);
@@ -93,6 +93,11 @@ LEVEL(memset)(void *into, int byte, size_t n)
     else few_alike(to, byte, n);
     return into;
   }
+#elif defined __AVX2__
+  if (LIKELY(n <= 64)) {
+    few_filled(to, byte, v, n);
+    return into;
+  }
 #else
   if (n <= 64) {
     few_alike(to, byte, n);
@@ -108,10 +113,7 @@ LEVEL(memset)(void *into, int byte, size_t n)
     LEVEL(storeu)(to + W, v), LEVEL(storeu)(end - 2 * W, v);
     if (n > 4 * W) {
 #ifdef __x86_64__
-      if (UNLIKELY(n >= fill_from)) {
-        by_filling(to, byte, n);
-        return into;
-      }
+      if (UNLIKELY(n >= fill_from)) return by_filling(into, byte, n);
 #endif
       LEVEL(storeu)(to + 2 * W, v), LEVEL(storeu)(to + 3 * W, v);
       LEVEL(storeu)(end - 4 * W, v), LEVEL(storeu)(end - 3 * W, v);

@@ -12,3 +12,6 @@
 #undef FOLD4
 #undef DIFFER
 #undef UNLIKE
+#undef ANY4
+#undef SAME
+#undef SAME4

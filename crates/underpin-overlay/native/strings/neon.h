@@ -18,6 +18,8 @@ INLINE V LEVEL(unlike)(V a, V b) { return veorq_u8(a, b); }
 INLINE M LEVEL(mask)(V v) { return vget_lane_u64(vreinterpret_u64_u8(vshrn_n_u16(vreinterpretq_u16_u8(v), 4)), 0); }
 INLINE M LEVEL(zeros)(V v) { return LEVEL(mask)(vceqzq_u8(v)); }
 INLINE M LEVEL(equal)(V a, V b) { return LEVEL(mask)(vceqq_u8(a, b)); }
+INLINE V LEVEL(same_bytes)(V a, V b) { return vceqq_u8(a, b); }
+INLINE M LEVEL(marked)(V v) { return LEVEL(mask)(v); }
 INLINE M LEVEL(differ)(V a, V b) { return ~LEVEL(equal)(a, b); }
 INLINE int LEVEL(nonzero)(V v) { return vmaxvq_u32(vreinterpretq_u32_u8(v)) != 0; }
 /* Zero where a and b differ, or both end. */

@@ -23,12 +23,22 @@ LEVEL(found)(V v, V c, enum Wanted wanted)
 #define FOUND(i) LEVEL(found)(AT(i), c, wanted)
 #define FOLD(i) LEVEL(fold)(AT(i), c, wanted)
 #define FOLD4 LEVEL(least)(LEVEL(least)(FOLD(0), FOLD(1)), LEVEL(least)(FOLD(2), FOLD(3)))
+#ifdef MASKED
+#define ANY4 (LEVEL(zeros)(FOLD4) != 0)
+#else
+/* A byte alone is found by comparisons, which need no second one with zero. */
+#define SAME(i) LEVEL(same_bytes)(AT(i), c)
+#define SAME4 LEVEL(either)(LEVEL(either)(SAME(0), SAME(1)), LEVEL(either)(SAME(2), SAME(3)))
+#define ANY4 (wanted == BYTE ? LEVEL(marked)(SAME4) != 0 : LEVEL(zeros)(FOLD4) != 0)
+#endif
 
-/* The first of four vectors at p that holds it: one of them does. */
+/* The first of four vectors at p that holds it: one of them does. They are read anew: kept in registers they would cost the
+ * loop that found them more. */
 INLINE const char*
 LEVEL(which)(const char *p, V c, enum Wanted wanted)
 {
   M m;
+  FORGET(p);
   if ((m = FOUND(0))) return p + LEVEL(first)(m);
   if ((m = FOUND(1))) return p + W + LEVEL(first)(m);
   if ((m = FOUND(2))) return p + 2 * W + LEVEL(first)(m);
@@ -55,7 +65,7 @@ LEVEL(scan)(const char *s, V c, enum Wanted wanted)
     if ((m = FOUND(0))) return p + LEVEL(first)(m);
   }
   for (p = DOWN(p, 4 * W);; p += 4 * W) {
-    if (LEVEL(zeros)(FOLD4)) return LEVEL(which)(p, c, wanted);
+    if (UNLIKELY(ANY4)) return LEVEL(which)(p, c, wanted);
   }
 }
 
@@ -68,7 +78,7 @@ LEVEL(scan_within)(const char *s, V c, enum Wanted wanted, size_t n)
   if (UNLIKELY(n == 0)) return 0;
   if (LIKELY(WITHIN_PAGE(s, W))) {
     m = LEVEL(found)(LEVEL(loadu)(s), c, wanted);
-    if (n <= W) {
+    if (LIKELY(n <= W)) {
       m = LEVEL(first_of)(m, n);
       return m ? s + LEVEL(first)(m) : 0;
     }
@@ -78,8 +88,8 @@ LEVEL(scan_within)(const char *s, V c, enum Wanted wanted, size_t n)
     m = LEVEL(found)(LEVEL(load)(p), c, wanted) >> (size_t)(s - p) * BITS;
     if (m) return LEVEL(first)(m) < n ? s + LEVEL(first)(m) : 0;
   }
-  const char *end = s + n;
-  if (UNLIKELY((uintptr_t)end < (uintptr_t)s)) end = (const char*)UINTPTR_MAX;
+  /* No memory is that large, and sums and differences stay positive. */
+  const char *end = s + (n < SIZE_MAX / 4 ? n : SIZE_MAX / 4);
   p += W;
   UNROLLED
   for (int i = 0; i < 4; i++, p += W) {
@@ -89,9 +99,8 @@ LEVEL(scan_within)(const char *s, V c, enum Wanted wanted, size_t n)
       return hit < end ? hit : 0;
     }
   }
-  for (p = DOWN(p, 4 * W); p < end; p += 4 * W) {
-    if ((size_t)(end - p) <= 3 * W) break;
-    if (LEVEL(zeros)(FOLD4)) {
+  for (p = DOWN(p, 4 * W); p < end - 3 * W; p += 4 * W) {
+    if (UNLIKELY(ANY4)) {
       hit = LEVEL(which)(p, c, wanted);
       return hit < end ? hit : 0;
     }
@@ -162,12 +171,14 @@ LEVEL(memrchr)(const void *from, int byte, size_t n)
       return hit >= s ? (void*)(uintptr_t)hit : 0;
     }
   }
-  while (p > s) {
-    if ((size_t)(p - s) > 4 * W) {
-      p -= 4 * W;
-      if (!LEVEL(zeros)(FOLD4)) continue;
-      p += 4 * W;
+  for (p -= 4 * W; p - s > 0; p -= 4 * W) {
+    if (UNLIKELY(ANY4)) {
+      FORGET(p);
+      break;
     }
+  }
+  p += 4 * W;
+  while (p > s) {
     p -= W;
     if ((m = FOUND(0))) {
       const char *hit = p + LEVEL(last)(m);

@@ -17,10 +17,12 @@ INLINE V LEVEL(either)(V a, V b) { return _mm_or_si128(a, b); }
 INLINE V LEVEL(unlike)(V a, V b) { return _mm_xor_si128(a, b); }
 INLINE M LEVEL(zeros)(V v) { return (M)_mm_movemask_epi8(_mm_cmpeq_epi8(v, _mm_setzero_si128())); }
 INLINE M LEVEL(equal)(V a, V b) { return (M)_mm_movemask_epi8(_mm_cmpeq_epi8(a, b)); }
+INLINE V LEVEL(same_bytes)(V a, V b) { return _mm_cmpeq_epi8(a, b); }
+INLINE M LEVEL(marked)(V v) { return (M)_mm_movemask_epi8(v); }
 INLINE M LEVEL(differ)(V a, V b) { return LEVEL(equal)(a, b) ^ 0xFFFF; }
 INLINE int LEVEL(nonzero)(V v) { return LEVEL(zeros)(v) != 0xFFFF; }
-/* Zero where a and b differ, or both end. */
-INLINE V LEVEL(alike)(V a, V b) { return _mm_min_epu8(a, _mm_cmpeq_epi8(a, b)); }
+/* Zero where a and b differ, or both end. a is read once, where the compiler would read it twice from memory. */
+INLINE V LEVEL(alike)(V a, V b) { HELD(a); return _mm_min_epu8(a, _mm_cmpeq_epi8(a, b)); }
 INLINE M LEVEL(parting)(V a, V b) { return LEVEL(zeros)(LEVEL(alike)(a, b)); }
 INLINE M LEVEL(parting4)(V a, V b, V c, V d, V p, V q, V r, V s)
 {

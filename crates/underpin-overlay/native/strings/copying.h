@@ -1,0 +1,112 @@
+/* How memcpy and memmove begin: up to 8 vectors of the level, all of which are read before anything is written. Most copies
+ * are short, so those come with the fewest jumps, and up to 31 bytes no level is asked for; 32 to 128 bytes are the same
+ * for AVX2 and AVX-512. Longer copies are left to the functions of copy.h. */
+
+/* Two, four or eight vectors of w bytes: up to so many times w bytes, and at least half of that. */
+#define READ(move, from, v) move " " from ", %" v "\n"
+#define WRITE(move, v, to) move " %" v ", " to "\n"
+#define TWO_OF(move, v, w) \
+  READ(move, "(%rsi)", v "0") READ(move, "-" w "(%rsi, %rdx)", v "1") \
+  WRITE(move, v "0", "(%rdi)") WRITE(move, v "1", "-" w "(%rdi, %rdx)") \
+  "vzeroupper\nret\n"
+#define FOUR_OF(move, v, w) \
+  READ(move, "(%rsi)", v "0") READ(move, w "(%rsi)", v "1") \
+  READ(move, "-2*" w "(%rsi, %rdx)", v "2") READ(move, "-" w "(%rsi, %rdx)", v "3") \
+  WRITE(move, v "0", "(%rdi)") WRITE(move, v "1", w "(%rdi)") \
+  WRITE(move, v "2", "-2*" w "(%rdi, %rdx)") WRITE(move, v "3", "-" w "(%rdi, %rdx)") \
+  "vzeroupper\nret\n"
+#define EIGHT_OF(move, v, w) \
+  READ(move, "(%rsi)", v "0") READ(move, w "(%rsi)", v "1") \
+  READ(move, "2*" w "(%rsi)", v "2") READ(move, "3*" w "(%rsi)", v "3") \
+  READ(move, "-4*" w "(%rsi, %rdx)", v "4") READ(move, "-3*" w "(%rsi, %rdx)", v "5") \
+  READ(move, "-2*" w "(%rsi, %rdx)", v "6") READ(move, "-" w "(%rsi, %rdx)", v "7") \
+  WRITE(move, v "0", "(%rdi)") WRITE(move, v "1", w "(%rdi)") \
+  WRITE(move, v "2", "2*" w "(%rdi)") WRITE(move, v "3", "3*" w "(%rdi)") \
+  WRITE(move, v "4", "-4*" w "(%rdi, %rdx)") WRITE(move, v "5", "-3*" w "(%rdi, %rdx)") \
+  WRITE(move, v "6", "-2*" w "(%rdi, %rdx)") WRITE(move, v "7", "-" w "(%rdi, %rdx)") \
+  "vzeroupper\nret\n"
+
+#define COPYING(symbol, name) __asm__( \
+  ".pushsection .text." symbol ",\"ax\",@progbits\n" \
+  ".p2align 6\n" \
+  ".globl " symbol "\n" \
+  ".type " symbol ", @function\n" \
+  symbol ":\n" \
+  ".cfi_startproc\n" \
+  "mov %rdi, %rax\n" \
+  "cmp $64, %rdx\n" \
+  "ja 64f\n" \
+  "cmp $32, %edx\n" \
+  "jae 32f\n" \
+  "cmp $16, %edx\n" \
+  "jb 15f\n" \
+  "movups (%rsi), %xmm0\n" \
+  "movups -16(%rsi, %rdx), %xmm1\n" \
+  "movups %xmm0, (%rdi)\n" \
+  "movups %xmm1, -16(%rdi, %rdx)\n" \
+  "ret\n" \
+  "15: cmp $8, %edx\n" \
+  "jae 8f\n" \
+  "cmp $4, %edx\n" \
+  "jae 4f\n" \
+  "cmp $1, %edx\n" \
+  "jb 0f\n" \
+  "movzbl (%rsi), %ecx\n" \
+  "je 1f\n" \
+  "movzwl -2(%rsi, %rdx), %esi\n" \
+  "mov %si, -2(%rdi, %rdx)\n" \
+  "1: mov %cl, (%rdi)\n" \
+  "0: ret\n" \
+  "4: mov (%rsi), %ecx\n" \
+  "mov -4(%rsi, %rdx), %esi\n" \
+  "mov %ecx, (%rdi)\n" \
+  "mov %esi, -4(%rdi, %rdx)\n" \
+  "ret\n" \
+  "8: mov (%rsi), %rcx\n" \
+  "mov -8(%rsi, %rdx), %rsi\n" \
+  "mov %rcx, (%rdi)\n" \
+  "mov %rsi, -8(%rdi, %rdx)\n" \
+  "ret\n" \
+  ".p2align 5\n" \
+  "32: cmpb $2, overlay_level(%rip)\n" \
+  "jb 33f\n" \
+  TWO_OF("vmovdqu", "ymm", "32") \
+  ".p2align 6\n" \
+  "64: cmp $128, %rdx\n" \
+  "ja 128f\n" \
+  "cmpb $2, overlay_level(%rip)\n" \
+  "jb 65f\n" \
+  FOUR_OF("vmovdqu", "ymm", "32") \
+  ".p2align 6\n" \
+  "128: cmpb $2, overlay_level(%rip)\n" \
+  "jbe 129f\n" \
+  "cmp $256, %rdx\n" \
+  "ja 256f\n" \
+  FOUR_OF("vmovdqu64", "zmm", "64") \
+  ".p2align 6\n" \
+  "256: cmp $512, %rdx\n" \
+  "ja " #name "_avx512\n" \
+  EIGHT_OF("vmovdqu64", "zmm", "64") \
+  "129: jb 65f\n" \
+  "cmp $256, %rdx\n" \
+  "ja " #name "_avx2\n" \
+  EIGHT_OF("vmovdqu", "ymm", "32") \
+  /* Neither AVX nor AVX-512, or not known yet. */ \
+  "33: movups (%rsi), %xmm0\n" \
+  "movups 16(%rsi), %xmm2\n" \
+  "movups -32(%rsi, %rdx), %xmm3\n" \
+  "movups -16(%rsi, %rdx), %xmm1\n" \
+  "movups %xmm0, (%rdi)\n" \
+  "movups %xmm2, 16(%rdi)\n" \
+  "movups %xmm3, -32(%rdi, %rdx)\n" \
+  "movups %xmm1, -16(%rdi, %rdx)\n" \
+  "ret\n" \
+  "65: cmpb $1, overlay_level(%rip)\n" \
+  "je " #name "_sse2\n" \
+  "sub $8, %rsp\n.cfi_adjust_cfa_offset 8\n" \
+  "call overlay_first\n" \
+  "add $8, %rsp\n.cfi_adjust_cfa_offset -8\n" \
+  "jmp 64b\n" \
+  ".cfi_endproc\n" \
+  ".size " symbol ", . - " symbol "\n" \
+  ".popsection\n")
