@@ -335,6 +335,25 @@ check_repeats(void)
   free(s), free(x);
 }
 
+/* Needles whose last bytes are the first one again, in strings that end in the middle of them: right before a page that may
+ * not be touched, or right behind one, or across two pages. */
+static void
+check_cut_short(void)
+{
+  for (int tries = 0; tries < (STEP < 8 ? 200000 : 20000); tries++) {
+    size_t n = chance(tries & 1 ? 300 : 70), l = 1 + chance(tries & 2 ? 70 : 6);
+    char *x = two + AREA - l - 1, *s = one + AREA - n - 1;
+    if (tries % 3 == 0) s = one;
+    else if (tries % 3 == 1) s = one + 2 * PAGE - chance((uint32_t)n + 70);
+    uint32_t rare = 2 + chance(40);
+    for (size_t i = 0; i < n; i++) s[i] = chance(rare) ? 'a' : 'b';
+    for (size_t i = 0; i < l; i++) x[i] = chance(rare) ? 'a' : 'b';
+    s[n] = x[l] = 0;
+    if (OURS(strstr)(s, x) != JUDGE(strstr)(s, x)) fail("strstr cut short", n, l, (size_t)tries);
+    if (OURS(memmem)(s, n, x, l) != JUDGE(memmem)(s, n, x, l)) fail("memmem cut short", n, l, (size_t)tries);
+  }
+}
+
 static void
 check_all(void)
 {
@@ -350,6 +369,7 @@ check_all(void)
   }
   check_large();
   check_repeats();
+  check_cut_short();
 }
 
 int

@@ -20,6 +20,12 @@ INLINE M LEVEL(equal)(V a, V b) { return (M)_mm256_movemask_epi8(_mm256_cmpeq_ep
 INLINE V LEVEL(same_bytes)(V a, V b) { return _mm256_cmpeq_epi8(a, b); }
 INLINE M LEVEL(marked)(V v) { return (M)_mm256_movemask_epi8(v); }
 INLINE M LEVEL(differ)(V a, V b) { return LEVEL(equal)(a, b) ^ 0xFFFFFFFF; }
+/* Where v is c and w is d, or w ends. */
+INLINE M LEVEL(pair_or_end)(V v, V c, V w, V d)
+{
+  V pair = _mm256_and_si256(_mm256_cmpeq_epi8(v, c), _mm256_cmpeq_epi8(w, d));
+  return (M)_mm256_movemask_epi8(_mm256_or_si256(pair, _mm256_cmpeq_epi8(w, _mm256_setzero_si256())));
+}
 INLINE int LEVEL(nonzero)(V v) { return LEVEL(zeros)(v) != 0xFFFFFFFF; }
 /* Zero where a and b differ, or both end. a is read once, where the compiler would read it twice from memory. */
 INLINE V LEVEL(alike)(V a, V b) { HELD(a); return _mm256_min_epu8(a, _mm256_cmpeq_epi8(a, b)); }

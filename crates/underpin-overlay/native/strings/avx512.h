@@ -19,6 +19,11 @@ INLINE V LEVEL(unlike)(V a, V b) { return _mm512_xor_si512(a, b); }
 INLINE M LEVEL(zeros)(V v) { return _mm512_testn_epi8_mask(v, v); }
 INLINE M LEVEL(equal)(V a, V b) { return _mm512_cmpeq_epi8_mask(a, b); }
 INLINE M LEVEL(differ)(V a, V b) { return _mm512_cmpneq_epi8_mask(a, b); }
+/* Where v is c and w is d, or w ends. */
+INLINE M LEVEL(pair_or_end)(V v, V c, V w, V d)
+{
+  return _mm512_mask_cmpeq_epi8_mask(_mm512_cmpeq_epi8_mask(v, c), w, d) | _mm512_testn_epi8_mask(w, w);
+}
 INLINE int LEVEL(nonzero)(V v) { return _mm512_test_epi8_mask(v, v) != 0; }
 /* Its lowest bit counts: one more than the bytes that are alike, so that a flag of the addition says whether all are. */
 INLINE M LEVEL(parting)(V a, V b) { return _mm512_mask_cmpeq_epi8_mask(_mm512_test_epi8_mask(a, a), a, b) + 1; }

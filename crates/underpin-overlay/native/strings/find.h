@@ -78,6 +78,63 @@ LEVEL(memmem)(const void *from, size_t n, const void *needle, size_t l)
   return (void*)(uintptr_t)LEVEL(find)(from, n, needle, l);
 }
 
+/* The rest of a string in pieces, each twice as long as the one before: an early match should not cost a look at the
+ * whole. Linear whatever the two contain. */
+static OVERREAD const char*
+LEVEL(find_in_pieces)(const char *s, const char *needle, size_t l)
+{
+  for (size_t piece = 4 * W + 4 * l;; piece *= 2) {
+    if (piece > 32768 + 4 * l) piece = 32768 + 4 * l;
+    size_t n = LEVEL(strnlen)(s, piece);
+    if (n < l) return 0;
+    const char *at = LEVEL(find)(s, n, needle, l);
+    if (at) return at;
+    if (n < piece) return 0;
+    s += n - l + 1;
+  }
+}
+
+/* The first of l bytes, 2 or more, in a string that is at least so long. The end is looked for in the vectors of the
+ * later byte, which are aligned: those of the first one lie before their ends, so no page is touched that the string has
+ * no part of. */
+static OVERREAD const char*
+LEVEL(find_in_string)(const char *s, const char *needle, size_t l)
+{
+  size_t other = l - 1;
+  while (other > 1 && needle[other] == needle[0]) other--;
+  V one = LEVEL(all)(needle[0]), two = LEVEL(all)(needle[other]);
+  size_t in_vain = 0;
+  const char *later = s + other;
+  /* What is left of the page is shorter than a vector. */
+  for (; UNLIKELY(!WITHIN_PAGE(later, W)); later++) {
+    if (!*later) return 0;
+    if (*later == needle[other] && !LEVEL(strncmp)(later - other, needle, l)) return later - other;
+  }
+  for (;; later = DOWN(later, W) + W) {
+    V v = LEVEL(loadu)(later - other), w = LEVEL(loadu)(later);
+    while (LIKELY(!LEVEL(pair_or_end)(v, one, w, two))) {
+      later = DOWN(later, W) + W;
+      v = LEVEL(loadu)(later - other), w = LEVEL(load)(later);
+    }
+    M end = LEVEL(zeros)(w), m = LEVEL(equal)(v, one) & LEVEL(equal)(w, two);
+    /* Below the lowest bit of the end. */
+    if (end) m &= (end & -end) - 1;
+    while (m) {
+      const char *at = later - other + LEVEL(first)(m);
+      /* If the later byte is not the last one, the string may end before the needle. */
+      if (other == l - 1 ? LEVEL(same)(at, needle, l) : !LEVEL(strncmp)(at, needle, l)) return at;
+      in_vain += 1 + l / 64;
+      if (in_vain > 64 + (size_t)(at - s) / 8) return LEVEL(find_in_pieces)(at, needle, l);
+#if BITS == 1
+      m &= m - 1;
+#else
+      m &= ~((M)15 << LEVEL(first)(m) * BITS);
+#endif
+    }
+    if (end) return 0;
+  }
+}
+
 LEVELED OVERREAD char*
 LEVEL(strstr)(const char *s, const char *needle)
 {
@@ -87,14 +144,6 @@ LEVEL(strstr)(const char *s, const char *needle)
   s = LEVEL(strchr)(s, needle[0]);
   if (!s) return 0;
   size_t l = LEVEL(strlen)(needle);
-  /* In pieces, each twice as long as the one before: an early match should not cost a look at the whole. */
-  for (size_t piece = 4 * W + 4 * l;; piece *= 2) {
-    if (piece > 32768 + 4 * l) piece = 32768 + 4 * l;
-    size_t n = LEVEL(strnlen)(s, piece);
-    if (n < l) return 0;
-    const char *at = LEVEL(find)(s, n, needle, l);
-    if (at) return (char*)(uintptr_t)at;
-    if (n < piece) return 0;
-    s += n - l + 1;
-  }
+  if (LEVEL(strnlen)(s, l) < l) return 0;
+  return (char*)(uintptr_t)LEVEL(find_in_string)(s, needle, l);
 }

@@ -21,6 +21,11 @@ INLINE M LEVEL(equal)(V a, V b) { return LEVEL(mask)(vceqq_u8(a, b)); }
 INLINE V LEVEL(same_bytes)(V a, V b) { return vceqq_u8(a, b); }
 INLINE M LEVEL(marked)(V v) { return LEVEL(mask)(v); }
 INLINE M LEVEL(differ)(V a, V b) { return ~LEVEL(equal)(a, b); }
+/* Where v is c and w is d, or w ends. */
+INLINE M LEVEL(pair_or_end)(V v, V c, V w, V d)
+{
+  return LEVEL(mask)(vorrq_u8(vandq_u8(vceqq_u8(v, c), vceqq_u8(w, d)), vceqzq_u8(w)));
+}
 INLINE int LEVEL(nonzero)(V v) { return vmaxvq_u32(vreinterpretq_u32_u8(v)) != 0; }
 /* Zero where a and b differ, or both end. */
 INLINE V LEVEL(alike)(V a, V b) { return vandq_u8(a, vceqq_u8(a, b)); }
