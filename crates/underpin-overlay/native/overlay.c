@@ -38,3 +38,4 @@ typedef uint8x16_t V16;
 #else
 #include "strings/aarch64.h"
 #endif
+#include "sort.h"

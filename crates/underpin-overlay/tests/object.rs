@@ -7,9 +7,9 @@ use std::os::unix::fs::PermissionsExt;
 use underpin_overlay::object;
 use underpin_test_support::{Fixture, Output, need, skip_without_target};
 
-/// What <string.h> of musl has that the overlay replaces, and musl's own names for them.
+/// What <string.h> and <stdlib.h> of musl have that the overlay replaces, and musl's own names for them.
 const BOTH: &str = "memmove memcmp bcmp memchr memrchr memmem strlen strnlen strchr strrchr strchrnul strcmp strncmp strstr strcpy \
-     stpcpy strncpy stpncpy __memrchr __strchrnul __stpcpy __stpncpy";
+     stpcpy strncpy stpncpy __memrchr __strchrnul __stpcpy __stpncpy qsort qsort_r __qsort_r";
 const X86_64: &str = "memcpy memset __memcpy_fwd __memcpy_fwd_alias_1";
 
 fn names(processor: &str) -> BTreeSet<&'static str> {

@@ -45,7 +45,7 @@ INLINE void
 few_filled(char *to, int byte, V v, size_t n)
 {
   char *end = to + n;
-  if (n >= 32) {
+  if (LIKELY(n >= 32)) {
     LEVEL(storeu)(to, v), LEVEL(storeu)(end - 32, v);
     return;
   }

@@ -156,23 +156,26 @@ LEVEL(memcmp)(const void *one, const void *other, size_t n)
   if (n <= 16) return few_compared(a, b, n);
 #endif
 #endif
-  if (n > 2 * W) {
-    if (n > 4 * W) {
-      if (UNLIKE4(0, W, 2 * W, 3 * W)) return LEVEL(apart4)(a, b);
-      if (n > 8 * W) {
-        for (size_t i = 4 * W - ((uintptr_t)a & (W - 1)); i + 4 * W < n; i += 4 * W) {
-          if (UNLIKE4(i, i + W, i + 2 * W, i + 3 * W)) return LEVEL(apart4)(a + i, b + i);
-        }
-      }
-      a += n - 4 * W, b += n - 4 * W;
-      return UNLIKE4(0, W, 2 * W, 3 * W) ? LEVEL(apart4)(a, b) : 0;
-    }
-    if (!UNLIKE4(0, W, n - 2 * W, n - W)) return 0;
+  if (n <= 2 * W) {
+    if (LIKELY(!LEVEL(nonzero)(LEVEL(either)(UNLIKE(0), UNLIKE(n - W))))) return 0;
+    if ((m = DIFFER(0))) return LEVEL(apart)(a, b, m);
+  }
+  else if (n <= 4 * W) {
+    if (LIKELY(!UNLIKE4(0, W, n - 2 * W, n - W))) return 0;
     if ((m = DIFFER(0))) return LEVEL(apart)(a, b, m);
     if ((m = DIFFER(W))) return LEVEL(apart)(a + W, b + W, m);
-    a += n - 2 * W, b += n - 2 * W;
+    if ((m = DIFFER(n - 2 * W))) return LEVEL(apart)(a + n - 2 * W, b + n - 2 * W, m);
   }
-  if ((m = DIFFER(0))) return LEVEL(apart)(a, b, m);
-  a += (n > 2 * W ? 2 * W : n) - W, b += (n > 2 * W ? 2 * W : n) - W;
-  return (m = DIFFER(0)) ? LEVEL(apart)(a, b, m) : 0;
+  else {
+    if (UNLIKE4(0, W, 2 * W, 3 * W)) return LEVEL(apart4)(a, b);
+    if (n > 8 * W) {
+      for (size_t i = 4 * W - ((uintptr_t)a & (W - 1)); i + 4 * W < n; i += 4 * W) {
+        if (UNLIKE4(i, i + W, i + 2 * W, i + 3 * W)) return LEVEL(apart4)(a + i, b + i);
+      }
+    }
+    a += n - 4 * W, b += n - 4 * W;
+    return UNLIKE4(0, W, 2 * W, 3 * W) ? LEVEL(apart4)(a, b) : 0;
+  }
+  a += n - W, b += n - W;
+  return LEVEL(apart)(a, b, DIFFER(0));
 }

@@ -99,11 +99,16 @@ LEVEL(scan_within)(const char *s, V c, enum Wanted wanted, size_t n)
       return hit < end ? hit : 0;
     }
   }
-  for (p = DOWN(p, 4 * W); p < end - 3 * W; p += 4 * W) {
-    if (UNLIKELY(ANY4)) {
-      hit = LEVEL(which)(p, c, wanted);
-      return hit < end ? hit : 0;
+  const char *four = DOWN(p, 4 * W);
+  if (four < end - 3 * W) {
+    for (; four < end - 3 * W; four += 4 * W) {
+      p = four;
+      if (UNLIKELY(ANY4)) {
+        hit = LEVEL(which)(p, c, wanted);
+        return hit < end ? hit : 0;
+      }
     }
+    p = four;
   }
   for (; p < end; p += W) {
     if ((m = FOUND(0))) {
