@@ -104,28 +104,20 @@ LEVEL(memset)(void *into, int byte, size_t n)
     return into;
   }
 #endif
-  LEVEL(storeu)(to, v);
-  if (W >= 32 && LIKELY(n <= 2 * W)) {
-    LEVEL(storeu)(end - W, v);
-    return into;
-  }
-  else {
-    LEVEL(storeu)(to + W, v), LEVEL(storeu)(end - 2 * W, v);
-    if (n > 4 * W) {
+  LEVEL(storeu)(to, v), LEVEL(storeu)(end - W, v);
+  if (W > 32 && LIKELY(n <= 2 * W)) return into;
+  LEVEL(storeu)(to + W, v), LEVEL(storeu)(end - 2 * W, v);
+  if (LIKELY(n <= 4 * W)) return into;
 #ifdef __x86_64__
-      if (UNLIKELY(n >= fill_from)) return by_filling(into, byte, n);
+  if (UNLIKELY(n >= fill_from)) return by_filling(into, byte, n);
 #endif
-      LEVEL(storeu)(to + 2 * W, v), LEVEL(storeu)(to + 3 * W, v);
-      LEVEL(storeu)(end - 4 * W, v), LEVEL(storeu)(end - 3 * W, v);
-      if (n > 8 * W) {
-        char *p = (char*)((uintptr_t)(to + 4 * W) & -(uintptr_t)W);
-        for (; p < end - 4 * W; p += 4 * W) {
-          LEVEL(store)(p, v), LEVEL(store)(p + W, v), LEVEL(store)(p + 2 * W, v), LEVEL(store)(p + 3 * W, v);
-        }
-      }
-    }
+  LEVEL(storeu)(to + 2 * W, v), LEVEL(storeu)(to + 3 * W, v);
+  LEVEL(storeu)(end - 4 * W, v), LEVEL(storeu)(end - 3 * W, v);
+  if (LIKELY(n <= 8 * W)) return into;
+  char *p = (char*)((uintptr_t)(to + 4 * W) & -(uintptr_t)W);
+  for (; p < end - 4 * W; p += 4 * W) {
+    LEVEL(store)(p, v), LEVEL(store)(p + W, v), LEVEL(store)(p + 2 * W, v), LEVEL(store)(p + 3 * W, v);
   }
-  LEVEL(storeu)(end - W, v);
   return into;
 }
 

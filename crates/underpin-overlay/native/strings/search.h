@@ -128,6 +128,12 @@ LEVEL(strlen)(const char *s)
 LEVELED OVERREAD size_t
 LEVEL(strnlen)(const char *s, size_t n)
 {
+#if !defined MASKED && BITS == 1
+  /* The mask has room for a bit behind the last byte that counts. */
+  if (LIKELY(n - 1 < W && WITHIN_PAGE(s, W))) {
+    return (size_t)__builtin_ctzll((uint64_t)LEVEL(zeros)(LEVEL(loadu)(s)) | (uint64_t)1 << n);
+  }
+#endif
   const char *end = LEVEL(scan_within)(s, LEVEL(all)(0), END, n);
   return end ? (size_t)(end - s) : n;
 }
@@ -220,14 +226,17 @@ LEVEL(strrchr)(const char *s, int byte)
       while (!LEVEL(zeros)(FOLD4)) p += 4 * W;
     }
     do {
-      v = AT(0);
-      end = LEVEL(zeros)(v), hits = LEVEL(equal)(v, c);
-      if (end) {
-        hits &= end ^ (end - 1);
-        if (hits) return (char*)(uintptr_t)p + LEVEL(last)(hits);
-        return at ? (char*)(uintptr_t)at + LEVEL(last)(seen) : 0;
+      /* Most vectors hold neither. */
+      if (LEVEL(zeros)(FOLD(0))) {
+        v = AT(0);
+        end = LEVEL(zeros)(v), hits = LEVEL(equal)(v, c);
+        if (end) {
+          hits &= end ^ (end - 1);
+          if (hits) return (char*)(uintptr_t)p + LEVEL(last)(hits);
+          return at ? (char*)(uintptr_t)at + LEVEL(last)(seen) : 0;
+        }
+        at = p, seen = hits;
       }
-      if (hits) at = p, seen = hits;
       p += W;
     } while ((uintptr_t)p & (4 * W - 1));
   }
