@@ -86,6 +86,12 @@ LEVELED void*
 LEVEL(memset)(void *into, int byte, size_t n)
 {
   char *to = into, *end = to + n;
+#if !defined MASKED && defined __AVX2__
+  if (UNLIKELY(n < 32)) {
+    few_filled(to, byte, n);
+    return into;
+  }
+#endif
   V v = LEVEL(all)(byte);
 #ifdef MASKED
   if (LIKELY(n <= 64)) {
@@ -95,7 +101,7 @@ LEVEL(memset)(void *into, int byte, size_t n)
   }
 #elif defined __AVX2__
   if (LIKELY(n <= 64)) {
-    few_filled(to, byte, v, n);
+    LEVEL(storeu)(to, v), LEVEL(storeu)(end - W, v);
     return into;
   }
 #else
