@@ -27,6 +27,29 @@ unsafe extern "C" {
     fn overlay_strstr(s: *const c_char, x: *const c_char) -> *mut c_char;
     fn overlay_strcpy(to: *mut c_char, from: *const c_char) -> *mut c_char;
     fn overlay_strncpy(to: *mut c_char, from: *const c_char, n: size_t) -> *mut c_char;
+    fn overlay_qsort(base: *mut c_void, n: size_t, size: size_t, compare: Option<Compare>);
+}
+
+type Compare = unsafe extern "C" fn(*const c_void, *const c_void) -> c_int;
+
+/// Compares elements of so many bytes by all of them, so that there is one right order.
+unsafe extern "C" fn compared<const SIZE: usize>(a: *const c_void, b: *const c_void) -> c_int {
+    // SAFETY: both are elements of an array.
+    unsafe { libc::memcmp(a, b, SIZE) }
+}
+
+/// Sorts elements of so many bytes, the last of them right before the page that may not be touched.
+fn sort<const SIZE: usize>(end: usize, bytes: &[u8]) {
+    let bytes = &bytes[..bytes.len() / SIZE * SIZE];
+    let ours = (end - bytes.len()) as *mut u8;
+    let mut judged = bytes.to_vec();
+    // SAFETY: the input is shorter than the room before the end; both arrays have that many elements.
+    unsafe {
+        std::ptr::copy_nonoverlapping(bytes.as_ptr(), ours, bytes.len());
+        overlay_qsort(ours.cast(), bytes.len() / SIZE, SIZE, Some(compared::<SIZE>));
+        libc::qsort(judged.as_mut_ptr().cast(), bytes.len() / SIZE, SIZE, Some(compared::<SIZE>));
+        assert_eq!(std::slice::from_raw_parts(ours, bytes.len()), judged);
+    }
 }
 
 /// Three ends of memory, each right before a page that may not be touched.
@@ -37,7 +60,8 @@ fn ends() -> &'static [usize; 3] {
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
             // SAFETY: new memory, of which the last page is taken away again.
             unsafe {
-                let start = libc::mmap(std::ptr::null_mut(), ROOM + PAGE, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
+                let start =
+                    libc::mmap(std::ptr::null_mut(), ROOM + PAGE, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
                 assert_ne!(start, libc::MAP_FAILED);
                 assert_eq!(libc::mprotect(start.byte_add(ROOM), PAGE, libc::PROT_NONE), 0);
                 start as usize + ROOM
@@ -63,6 +87,10 @@ fuzz_target!(|bytes: &[u8]| {
     let (one, two) = rest.split_at(rest.len() * usize::from(u16::from_le_bytes([*cut_low, *cut_high])) / 65_536);
     let [first, second, third] = *ends();
     let (byte, limit) = (c_int::from(*byte), usize::from(*limit) * 3);
+    sort::<1>(third, one);
+    sort::<4>(third, rest);
+    sort::<8>(third, two);
+    sort::<12>(third, rest);
     for level in 1..=3 {
         // SAFETY: each argument points to that many bytes, or to a string that ends; targets have room for sources.
         unsafe {
@@ -73,7 +101,10 @@ fuzz_target!(|bytes: &[u8]| {
             let b = placed(second, usize::from(*other % 64), two);
             let (s, x): (*const c_char, *const c_char) = (a.cast(), b.cast());
             let least = one.len().min(two.len());
-            assert_eq!(overlay_memcmp(s.cast(), x.cast(), least).signum(), libc::memcmp(s.cast(), x.cast(), least).signum());
+            assert_eq!(
+                overlay_memcmp(s.cast(), x.cast(), least).signum(),
+                libc::memcmp(s.cast(), x.cast(), least).signum()
+            );
             assert_eq!(overlay_memchr(s.cast(), byte, one.len()), libc::memchr(s.cast(), byte, one.len()));
             assert_eq!(overlay_memrchr(s.cast(), byte, one.len()), libc::memrchr(s.cast(), byte, one.len()));
             let found = libc::memmem(s.cast(), one.len(), x.cast(), two.len());

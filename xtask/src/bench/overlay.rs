@@ -164,7 +164,7 @@ fn page(cells: &Cells, doubtful: usize) -> anyhow::Result<String> {
         text,
         "\nThe processor is of family {family}, model {model}; the overlay uses {}.\n\n\
          All libraries are in one process; glibc's functions are those that its loader chose for this processor. Blocks of \
-         calls, about 15 microseconds each, in turn; medians, and for the overlay's time over glibc's the 95 % bootstrap \
+         calls, about 15 microseconds each, in turn, each after one call that is not timed; medians, and for the overlay's time over glibc's the 95 % bootstrap \
          interval. *Misaligned* is 17 bytes (the first argument of those that copy: 37) beyond a multiple of 64. What is \
          searched for lies at the end or is not there; what is compared is equal. *Mixed* are lengths of 0 to 255, most of \
          them short, in an order that cannot be predicted. {doubtful} rows that came out above {DOUBTFUL} at first, below \
