@@ -38,7 +38,7 @@ struct Chores {
 enum Chore {
     /// Run all tests
     Test {
-        /// First install what they need (Debian and Ubuntu: apt-get)
+        /// Install what the tests need first (Debian and Ubuntu: apt-get)
         #[arg(long)]
         install: bool,
     },
@@ -50,7 +50,7 @@ enum Chore {
     },
     /// Run the tests of the Ruby binding under AddressSanitizer and LeakSanitizer and write their table to foolsgold/docs/
     Sanitize {
-        /// Print the table only
+        /// Print the table; write no file
         #[arg(long)]
         dry: bool,
     },
@@ -59,19 +59,19 @@ enum Chore {
         /// How many random cases
         #[arg(long, default_value_t = 1_000_000)]
         values: usize,
-        /// Print the table only
+        /// Print the table; write no file
         #[arg(long)]
         dry: bool,
     },
     /// Build the released files with `underpin build`, below target/released/, and run the tests on them
     Static {
-        /// Only for this one; may be repeated
+        /// Only for this processor; may be repeated
         #[arg(long, value_enum)]
         target: Vec<build::Processor>,
     },
     /// Build both products as tarballs, Debian packages and wheels into target/dist, and try each in a root of its own
     Dist {
-        /// Only for this one; may be repeated
+        /// Only for this processor; may be repeated
         #[arg(long, value_enum)]
         target: Vec<build::Processor>,
         /// Build a second time, from a copy of the sources in another folder, and compare every byte
@@ -90,7 +90,7 @@ enum Chore {
     Systems,
     /// Compare the tags of `underpin check` with auditwheel's over wheels of the package index and write docs/wheels.md
     Wheels {
-        /// Print the table only
+        /// Print the table; write no file
         #[arg(long)]
         dry: bool,
     },
@@ -110,10 +110,10 @@ enum Chore {
         /// Which
         #[arg(value_enum)]
         name: bench::Name,
-        /// Pairs of runs; more narrow the intervals. 40, unless the benchmark says what else they are
+        /// Rounds (pairs of runs unless the benchmark says otherwise); more rounds narrow the intervals; 40 for most
         #[arg(long)]
         rounds: Option<usize>,
-        /// Print the table only
+        /// Print the table; write no file
         #[arg(long)]
         dry: bool,
     },

@@ -12,12 +12,12 @@ use std::process::Command;
 
 /// The tests that run with it, and what they do.
 const TESTS: [(&str, &str); 4] = [
-    ("interface", "everything that the binding lets Rust do with Ruby"),
+    ("interface", "every operation of the binding's Rust interface"),
     ("repairs", "what is corrected in mruby's own C"),
-    ("stress", "a collection before each piece of memory, so that what nobody keeps alive is used after its end"),
+    ("stress", "a collection before each allocation, so that what nothing keeps alive is used after free"),
     (
         "limits",
-        "endless loops stopped midway, no memory, recursion without end; the interpreters are dropped afterwards",
+        "endless loops stopped midway, exhausted memory, endless recursion; the interpreters are dropped afterwards",
     ),
 ];
 
@@ -70,7 +70,7 @@ fn control(runtime: &str) -> anyhow::Result<()> {
     let said = test(&["control", "--", "--ignored"], runtime)?.1;
     if !said.contains("AddressSanitizer: heap-use-after-free") {
         println!("{said}");
-        bail!("AddressSanitizer does not see a use after the end: the tests would prove nothing");
+        bail!("AddressSanitizer misses a use after free: the tests would prove nothing");
     }
     Ok(())
 }
@@ -125,6 +125,6 @@ fn compiler() -> anyhow::Result<String> {
 fn host() -> anyhow::Result<String> {
     let output = Command::new("rustc").arg("-vV").output().context("cannot run rustc")?;
     let text = String::from_utf8(output.stdout)?;
-    let host = text.lines().find_map(|line| line.strip_prefix("host: ")).context("rustc does not say its host")?;
+    let host = text.lines().find_map(|line| line.strip_prefix("host: ")).context("`rustc -vV` names no host")?;
     Ok(host.to_uppercase().replace('-', "_"))
 }

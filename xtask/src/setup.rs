@@ -23,7 +23,7 @@ const PACKAGES: [(&str, &[&str]); 17] = [
         &["gcc", "g++", "gcc-12-multilib", "clang", "lld", "mold", "golang-go", "patchelf"],
     ),
     (
-        "programs of other machines",
+        "programs for other processors",
         &[
             "qemu-user",
             "gcc-aarch64-linux-gnu",
@@ -43,11 +43,11 @@ const PACKAGES: [(&str, &[&str]); 17] = [
         &["gawk", "cmark", "brotli", "libfribidi-bin", "qemu-user-static", "dpkg-dev"],
     ),
     ("locales to bundle", &["locales"]),
-    ("a look at the HTML pages", &["chromium", "chromium-driver"]),
+    ("a browser for the HTML pages", &["chromium", "chromium-driver"]),
     ("workloads", &["puma", "thin", "ruby-rack", "nodejs"]),
     ("servers to load, and other load generators", &["nginx-light", "h2o", "wrk", "apache2-utils"]),
-    ("what brings a C compiler for static programs of aarch64", &["python3-pip"]),
-    ("a client of HTTP/2", &["curl"]),
+    ("the installer of zig, a C compiler for static programs of aarch64", &["python3-pip"]),
+    ("an HTTP/2 client", &["curl"]),
     ("a slow file system", &["fuse3"]),
     ("a Debian system to install packages into", &["debootstrap"]),
 ];
@@ -84,7 +84,10 @@ pub struct Installed {
 /// If the package manager fails.
 pub fn install() -> anyhow::Result<Installed> {
     if !Path::new("/usr/bin/apt-get").exists() {
-        println!("not a Debian system: install by hand what these Debian packages hold; tests skip what is not there");
+        println!(
+            "not a Debian system: install by hand what these Debian packages contain; tests skip what is \
+                  missing"
+        );
         for (purpose, names) in PACKAGES {
             println!("  {purpose}: {}", names.join(" "));
         }

@@ -27,7 +27,7 @@ pub fn all(processors: &[Processor]) -> anyhow::Result<()> {
         build::is_static(&file)?;
         serves(*processor, &file)?;
         let megabytes = fs::metadata(&file)?.len() as f64 / 1e6;
-        println!("{}: {megabytes:.1} MB, static, serves the demonstration", file.display());
+        println!("{}: {megabytes:.1} MB, static, serves the demo", file.display());
         if processor.of_kernel() == std::env::consts::ARCH {
             tests("foolsgold", "FOOLSGOLD_TEST_PROGRAM", &file)?;
             let underpin = build::program(&run::workspace(), &run::target(), "underpin", *processor)?;
@@ -72,5 +72,5 @@ pub fn answers(name: &str, mut command: Command) -> anyhow::Result<()> {
     let again = get(running.port, "/fools-gold/prefork")?;
     drop(running);
     fs::remove_dir_all(&folder)?;
-    if again == 200 { Ok(()) } else { bail!("{name}: /fools-gold/prefork is answered with {again}") }
+    if again == 200 { Ok(()) } else { bail!("{name}: /fools-gold/prefork answers with status {again}") }
 }

@@ -89,9 +89,9 @@ fn page(rows: &[Row], comparisons: usize, load: usize) -> String {
     let mut text = table::machine("A command against itself", "cargo xtask bench aa");
     let _ = writeln!(
         text,
-        "`{TRUE}` against itself, {comparisons} times by each tool in turn, beside {load} other busy processes. Every claimed \
-         difference is false. underpin claims one where its test finds it at the level of 1 % and its interval leaves out \
-         1; hyperfine prints the ratio of the means without any uncertainty, so it always claims one.\n\n\
+        "`{TRUE}` against itself, {comparisons} times by each tool in turn, with {load} other processes busy. Every \
+         claimed difference is false. underpin claims one if its test is significant at the 1 % level and its interval \
+         excludes 1; hyperfine prints the ratio of the means without any uncertainty, so it always claims one.\n\n\
          | tool | differences above 5 % claimed | any difference claimed | largest difference claimed | median difference |\n\
          | --- | --- | --- | --- | --- |"
     );

@@ -44,7 +44,7 @@ pub fn run(options: &[&str], url: &str, connections: u32, requests: u32, folder:
     let failed = number(&text, "Failed requests:")? + number(&text, "Non-2xx responses:").unwrap_or(0.0);
     let complete = number(&text, "Complete requests:")?;
     if failed > 0.0 || complete < f64::from(requests) {
-        bail!("{command:?}: of {requests} requests {complete} were answered, {failed} wrongly");
+        bail!("{command:?}: {complete} of {requests} requests were answered, {failed} of them with an error");
     }
     let shares = fs::read_to_string(csv)?;
     let rate = number(&text, "Requests per second:")?;
@@ -54,7 +54,7 @@ pub fn run(options: &[&str], url: &str, connections: u32, requests: u32, folder:
 /// A percentile in seconds; the file has thousandths of milliseconds, the text whole ones.
 fn share(csv: &str, percent: &str) -> anyhow::Result<f64> {
     let line = csv.lines().find_map(|line| line.strip_prefix(percent)?.strip_prefix(','));
-    line.and_then(|text| text.parse::<f64>().ok()).map(|ms| ms / 1e3).context("ab wrote no percentiles")
+    line.and_then(|text| text.parse::<f64>().ok()).map(|ms| ms / 1e3).context("ab printed no percentiles")
 }
 
 /// The first number behind a label.

@@ -52,14 +52,14 @@ const MEMORY: &str = "musl, memory";
 
 /// The tests of the program, and what each is.
 const TESTS: [(&str, &str); 11] = [
-    ("single", "one thread: 10,000 keys with a UUID each into a table, and 10,000 lookups of others"),
+    ("single", "one thread: 10,000 keys, each with a UUID, inserted into a table, and 10,000 lookups of other keys"),
     ("multi", "the same table, and 100,000 lookups by four threads"),
-    ("single-own", "as `single`, random bytes from a generator of its own instead of the kernel"),
-    ("multi-own", "as `multi`, so too"),
-    ("churn", "200,000 blocks of 16 to 4,111 bytes over 4,096 places"),
+    ("single-own", "as `single`, with random bytes from the program's own generator instead of the kernel"),
+    ("multi-own", "as `multi`, with the same generator"),
+    ("churn", "200,000 blocks of 16 to 4,111 bytes in 4,096 slots"),
     ("churn-threads", "the same on four threads"),
     ("handed-over", "three threads allocate, a fourth frees"),
-    ("grown", "64 vectors that grow word by word, side by side, to 160 kB each"),
+    ("grown", "64 vectors that grow in turn, word by word, to 160 kB each"),
     ("big", "2,000 blocks of 16 to 80 kB, filled and dropped"),
     ("small", "32,000 strings of 8 to 71 bytes, copied and compared"),
     ("burst", "four threads hold 16 MB of small blocks each for a moment"),
@@ -102,14 +102,14 @@ pub fn run(rounds: usize) -> anyhow::Result<String> {
 }
 
 const INTRODUCTION: &str = "\n\
-    The program is workloads/broker: the two tests of fossas/broker's `benches/allocations.rs` (`single`, `multi`), written \
-    anew, and what they leave out. It is built by rustc for glibc (dynamic) and for static musl (rustup's), with the objects \
-    that `underpin build` links in first on the link line. `-overlay` is without the overlay: its string functions, and its getrandom, which calls the \
-    kernel's function in the process where there is one (Linux 6.11; glibc has the same from 2.41 on); `strings alone` is \
-    without the latter. The \
-    runs of all builds interleave (ABBA); each is a process that does the test four times, of which the first does not count \
-    and the others give one median. Times and ratios are medians over the processes with 95 % bootstrap intervals; memory is \
-    the median of what the process itself reads from /proc: its peak, and what is resident at the end (for `burst` after 1.5 \
+    The program is workloads/broker: the two tests of fossas/broker's `benches/allocations.rs` (`single`, `multi`), \
+    rewritten, and cases that they leave out. It is built by rustc for glibc (dynamic) and for static musl (rustup's), \
+    with the objects that `underpin build` links in first on the link line. `-overlay` leaves out the overlay: its \
+    string functions, and its getrandom, which calls the kernel's vDSO function if there is one (Linux 6.11; glibc \
+    does the same since 2.41); `strings alone` leaves out the latter. The runs of all builds interleave (ABBA); each \
+    is a process that runs the test four times; the first is a warm-up, and the median of the others is the result. \
+    Times and ratios are medians over the processes with 95 % bootstrap intervals; memory is the median of what the \
+    process itself reads from /proc: its peak, and what is resident at the end (for `burst` after 1.5 \
     seconds of sleep).\n";
 
 /// Has the crates write their objects.

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 const SEARCHES: [(&Project, &[&str], &str); 4] = [
     (&RIPGREP, &["-c", "unsafe"], "ripgrep, lines with a word"),
     (&RIPGREP, &["-n", "-i", "'[a-z]+_(alloc|free)\\('"], "ripgrep, a regular expression, lines printed"),
-    (&FD, &["-u", "-e", "rs", "."], "fd, files of one ending"),
+    (&FD, &["-u", "-e", "rs", "."], "fd, files with one extension"),
     (&FD, &["-u", "--size", "+100k", "."], "fd, files of a size"),
 ];
 
@@ -62,15 +62,16 @@ fn introduction(load: &str) -> String {
     let machine = table::machine("", "cargo xtask bench build");
     let measured = machine.lines().find(|line| line.starts_with("Measured")).unwrap_or_default();
     format!(
-        "{measured} At its beginning the load of the last minute was {load}. The runs interleave (`underpin bench`); medians, and \
-         ratios with 95 % intervals.\n"
+        "{measured} The one-minute load average at the start was {load}. The runs interleave (`underpin bench`); \
+         medians, and ratios with 95 % intervals.\n"
     )
 }
 
 /// The trees: sources of crates, and what the system has below /usr.
 fn trees() -> anyhow::Result<Vec<PathBuf>> {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
-    let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo"))).context("no folder of cargo")?;
+    let home =
+        home.or_else(|| Some(std::env::home_dir()?.join(".cargo"))).context("no cargo folder: set CARGO_HOME")?;
     let trees = [home.join("registry/src"), "/usr/include".into(), "/usr/share".into(), "/usr/lib".into()];
     Ok(trees.into_iter().filter(|tree| tree.is_dir()).collect())
 }
@@ -95,7 +96,7 @@ fn searches(
     let goal = [
         ["ripgrep, words, time: at most 1.0", "ripgrep, words, peak: at most 1.2"],
         ["ripgrep, expression, time: at most 1.0", "ripgrep, expression, peak: at most 1.2"],
-        ["fd, ending, time: at most 1.0", "fd, ending, peak: at most 1.2"],
+        ["fd, extension, time: at most 1.0", "fd, extension, peak: at most 1.2"],
         ["fd, size, time: at most 1.0", "fd, size, peak: at most 1.2"],
     ];
     for ((project, arguments, what), goal) in SEARCHES.into_iter().zip(goal) {
@@ -192,12 +193,13 @@ fn start(
     });
     Ok(format!(
         "\n### The start of an empty program\n\n\
-         `int main`, by `cc -O2` for glibc and by `underpin build` without options. The time on the wall and the processor time \
-         hold the making of the process and its end, which are the kernel's and nearly alike for both; processor time before \
-         `main` is what the process itself reads there (`CLOCK_PROCESS_CPUTIME_ID`), which begins with its making.\n\n\
+         `int main`, by `cc -O2` for glibc and by `underpin build` without options. Wall time and processor time \
+         include the creation and the end of the process, which are the kernel's work and nearly the same for both; \
+         processor time before `main` is what the process itself reads there (`CLOCK_PROCESS_CPUTIME_ID`), counted \
+         from its creation.\n\n\
          | work | glibc | static | time | processor time | peak glibc | peak static | peak |\n\
          | --- | --- | --- | --- | --- | --- | --- | --- |\n\
-         | from the making to the end | {}\n\n\
+         | from creation to end | {}\n\n\
          Processor time before `main`: {:.0} µs on glibc, {:.0} µs static, {}.\n",
         figures.row(),
         before.median().value * 1e6,
@@ -247,9 +249,9 @@ fn overhead(
     let (cargo, ours, more) = (Sample::new(cargo).median(), Sample::new(ours).median(), Sample::new(more).median());
     goals.push(Goal { text: "`build` over cargo: at most 2 s more", ratio: more, limit: Limit::AtMost(2.0) });
     Ok(format!(
-        "\n### `underpin build` over cargo\n\nA package of one file, no dependencies, nothing compiled before: \
-         `cargo build --release --target {triple}` {:.2} s, `underpin build` {:.2} s; {:.2} s more ({:.2} to {:.2}). In it are \
-         the search for toolchains, the objects, the confirmation and the longer link.\n",
+        "\n### `underpin build` over cargo\n\nA package of one file, no dependencies, nothing compiled beforehand: \
+         `cargo build --release --target {triple}` {:.2} s, `underpin build` {:.2} s; {:.2} s more ({:.2} to {:.2}). \
+         This includes the search for toolchains, the objects, the confirmation and the longer link.\n",
         cargo.value, ours.value, more.value, more.low, more.high,
     ))
 }

@@ -46,7 +46,7 @@ impl Figures {
     fn new(rate: f64, requests: Option<f64>, [p50, p90, p99]: [f64; 3]) -> anyhow::Result<Figures> {
         let requests = requests.unwrap_or(rate * f64::from(SECONDS));
         if requests <= 0.0 {
-            bail!("a generator got no answers");
+            bail!("a generator got no responses");
         }
         Ok(Figures { rate, p50, p90, p99, requests, cost: 0.0 })
     }
@@ -141,7 +141,7 @@ fn wrk(url: &str) -> anyhow::Result<Figures> {
     }
     let share = |percent: &str| {
         let line = text.lines().find_map(|line| line.trim().strip_prefix(percent));
-        line.and_then(|text| wrk_time(text.trim())).context("wrk wrote no percentiles")
+        line.and_then(|text| wrk_time(text.trim())).context("wrk printed no percentiles")
     };
     let rate = number(&text, "Requests/sec:")?;
     Figures::new(rate, None, [share("50%")?, share("90%")?, share("99%")?])
@@ -245,16 +245,16 @@ fn page(paced: &[Vec<Figures>], free: &[Vec<Figures>], (asked, open): (u32, Figu
         text,
         "One nginx with one worker and a file of {BYTES} bytes on the same machine; {CONNECTIONS} connections, kept \
          alive, one thread for each generator, {SECONDS} s a run. Runs of all generators interleave (ABBA); medians, with 95 % \
-         bootstrap intervals. wrk adds requests to its percentiles afterwards that it supposes were held up (its \
-         correction for coordinated omission), so where answer times spread its p90 and p99 are no counts of answers; \
-         ab's are."
+         bootstrap intervals. wrk adds to its percentiles the requests that it assumes were delayed (its correction \
+         for coordinated omission), so where response times vary its p90 and p99 are not those of the responses \
+         counted; ab's are."
     );
-    text += &scenario(&format!("A server that lets {PACED} requests pass in a second"), paced);
+    text += &scenario(&format!("A server limited to {PACED} requests/s"), paced);
     text += &scenario("A server that answers as fast as it can", free);
     let _ = writeln!(
         text,
-        "\nAt a fixed rate of {asked} in a second (open loop, answer times from when a request was due): {:.0} answered \
-         in a second, p50 {:.3} ms, p99 {:.3} ms.",
+        "\nAt a fixed rate of {asked} requests/s (open loop, response times from when a request was due): {:.0} \
+         responses/s, p50 {:.3} ms, p99 {:.3} ms.",
         open.rate,
         open.p50 * 1e3,
         open.p99 * 1e3

@@ -123,7 +123,8 @@ fn page(files: &mut [File], patchelfs: &[&str], places: &BTreeMap<String, usize>
         text,
         "\nAll programs and libraries of /usr/bin and /usr/lib/x86_64-linux-gnu, with what they load, laid out as Spack does \
          it (`underpin-spacktree`): {} files that have something to bind, {} bytes. The same names written by `underpin bind` \
-         and by `patchelf --replace-needed`, all of a file at once. underpin's files carry the record for `unbind` beside.\n\n\
+         and by `patchelf --replace-needed`, all of a file at once. underpin's files also carry the record for \
+         `unbind`.\n\n\
          | tool | bytes more | of all | most for one file | files larger than with underpin | not smaller |\n\
          | --- | --- | --- | --- | --- | --- |\n",
         files.len(),

@@ -1,4 +1,4 @@
-//! underpin's own mimalloc beside the distribution's, on programs that do little else than allocate.
+//! underpin's own mimalloc beside the distribution's, on programs that do little but allocate.
 
 use super::stats::Estimate;
 use super::table::{self, Goal, Limit};
@@ -130,18 +130,19 @@ fn page(rows: &[Row], runs: &str) -> String {
     let mut text = table::machine("underpin's mimalloc beside Debian's", "cargo xtask bench mimalloc");
     let _ = write!(
         text,
-        "\nThe object that underpin carries over `{DISTRIBUTION}` (mimalloc 2.0.9), by `underpin bench`: {runs} runs of each, \
-         in ABBA blocks, and 8 in which the memory was watched. Ratios below 1 are in favour of underpin's; 95 % intervals.\n\n\
+        "\nThe object that underpin ships over `{DISTRIBUTION}` (mimalloc 2.0.9), by `underpin bench`: {runs} runs of \
+         each, in ABBA blocks, and 8 that sample the memory. Ratios below 1 favour underpin's; 95 % intervals.\n\n\
          | program | processor time | peak memory |\n| --- | --- | --- |\n"
     );
     let words = |ratio: Estimate| format!("{:.3} ({:.3} to {:.3})", ratio.value, ratio.low, ratio.high);
     for row in rows {
         let _ = writeln!(text, "| {} | {} | {} |", row.name, words(row.processor), words(row.memory));
     }
-    text += "\nBy hand, when this was chosen: mimalloc 3 as released (pages of 64 kB, two full ones of each size kept at hand) took \
-             1.18 times Debian's processor time on the first and 1.36 on the second program, mimalloc 2.3 0.95 and 0.99. But of \
-             the Ruby workload mimalloc 2.3 kept 307 to 450 MB, where version 3 kept 209 to 222, and with pages of 128 kB and \
-             none kept 89 to 268. So that is what underpin carries.\n\n## Goals\n";
+    text += "\nMeasured by hand when this was chosen: mimalloc 3 as released (pages of 64 kB, two full ones of each \
+             size kept at hand) took 1.18 times Debian's processor time on the first and 1.36 on the second program, \
+             mimalloc 2.3 0.95 and 0.99. But on the Ruby workload mimalloc 2.3 retained 307 to 450 MB, version 3 209 \
+             to 222, and version 3 with pages of 128 kB and none kept at hand 89 to 268. So the last is what underpin \
+             ships.\n\n## Goals\n";
     let goals: Vec<Goal> =
         rows.iter().map(|row| Goal { text: row.name, ratio: row.processor, limit: Limit::AtMost(1.0) }).collect();
     text + &table::goals(&goals)

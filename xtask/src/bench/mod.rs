@@ -40,11 +40,11 @@ pub enum Name {
     Tree,
     /// `trace` against no tracer and strace
     Trace,
-    /// `bind` and `bundle` against patchelf, shrinkwrap's method and nothing at all
+    /// `bind` and `bundle` against patchelf, shrinkwrap's method and unchanged files
     Storm,
     /// What `bind` adds on disk, beside patchelf
     Growth,
-    /// The prediction of `storm` against starts from the delay file system
+    /// The prediction of `storm` against real starts from underpin-slowfs
     StormModel,
     /// `bench` of a command against itself on a loaded machine, beside hyperfine; rounds: comparisons
     Aa,
@@ -58,7 +58,7 @@ pub enum Name {
     SmallMemory,
     /// The load generator of `bench --load` beside wrk and ab on nginx
     Load,
-    /// underpin's mimalloc beside Debian's, on programs that do little else than allocate
+    /// underpin's mimalloc beside Debian's, on programs that do little but allocate
     Mimalloc,
     /// The allocation benchmark of fossas/broker on glibc and static musl with each allocator; rounds: pairs of processes
     Broker,

@@ -149,10 +149,10 @@ fn page(tools: &[Tool], series: Vec<Series>) -> String {
     let mut text = table::machine("What measuring costs", "cargo xtask bench overhead");
     let _ = writeln!(
         text,
-        "Each tool runs `{TRUE}` {RUNS} times a call; the calls of all tools interleave (ABBA). Medians over the calls, with \
-         95 % bootstrap intervals; ratios are of calls of the same round.\n\n\
-         | tool | whole time a run | beside the first | processor time a run | beside the first | run as the tool tells it \
-         | beside the first | calls |\n\
+        "Each tool runs `{TRUE}` {RUNS} times per invocation; the invocations of all tools interleave (ABBA). Medians \
+         over the invocations, with 95 % bootstrap intervals; ratios are of invocations of the same round.\n\n\
+         | tool | whole time per run | over the first | processor time per run | over the first | run time as the tool \
+         reports it | over the first | invocations |\n\
          | --- | --- | --- | --- | --- | --- | --- | --- |"
     );
     let samples: Vec<[Sample; 3]> =
@@ -190,7 +190,7 @@ fn page(tools: &[Tool], series: Vec<Series>) -> String {
             limit: Limit::AtMost(1.0),
         },
         Goal {
-            text: "the time that is told for a run, over what the newest hyperfine tells: at most 1",
+            text: "the time reported for a run, over what the newest hyperfine reports: at most 1",
             ratio: told.ratio(peer_told),
             limit: Limit::AtMost(1.0),
         },

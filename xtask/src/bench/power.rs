@@ -95,11 +95,11 @@ fn page(rows: &[Row]) -> String {
     let mut text = table::machine("A slow-down of 3 %", "cargo xtask bench power");
     let _ = writeln!(
         text,
-        "A command of {} ms of computing against the same with 3 % more of it, `underpin bench --budget {BUDGET}`, as often as \
-         the table says. Found: `more` is claimed, at the level of 1 %. Loaded: beside two busy processes for each \
-         processor; there the time on the wall is mostly waiting, and the processor time still tells.\n\n\
-         | machine | tries | found in the time on the wall | median ratio | width of the interval | found in the processor \
-         time | median ratio | width of the interval |\n\
+        "A command that computes for {} ms against one that computes 3 % longer, `underpin bench --budget {BUDGET}`, \
+         as often as the table says. Found: `more` is claimed, at the 1 % level. Loaded: with two busy processes per \
+         processor; there wall time is mostly waiting, but processor time still shows the difference.\n\n\
+         | machine | tries | found in wall time | median ratio | width of the interval | found in processor time | \
+         median ratio | width of the interval |\n\
          | --- | --- | --- | --- | --- | --- | --- | --- |",
         LENGTH.as_millis()
     );

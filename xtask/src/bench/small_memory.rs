@@ -67,8 +67,8 @@ type Column = (String, Vec<Option<u64>>);
 
 fn page(kinds: &[Kind], columns: &[Column], ours: &[u64]) -> String {
     let mut text = table::machine("The memory of programs that do nothing", "cargo xtask bench small-memory");
-    text += "Peak resident memory in KiB. underpin reads it from the process itself right before its end; hyperfine takes what \
-             `wait4` reports, which begins with the memory of the process that started it.\n\n| program |";
+    text += "Peak resident memory in KiB. underpin reads it from the process itself right before its end; hyperfine \
+             takes what `wait4` reports, which is at least that of the process that started it.\n\n| program |";
     columns.iter().for_each(|(name, _)| text += &format!(" {name} |"));
     text += &format!("\n| --- |{}\n", " --- |".repeat(columns.len()));
     for (index, kind) in kinds.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! `bind` and `bundle` beside patchelf, shrinkwrap's method and nothing at all: the calls of a start, and its time on a
-//! file system that answers slowly and on one that does not.
+//! `bind` and `bundle` beside patchelf, shrinkwrap's method and unchanged files: the calls of a start, and its time
+//! on a file system that answers slowly and on one that does not.
 //!
 //! Every form of a program is at the path that its files name, and is moved aside only while the delay file system
 //! is mounted there. Needs strace, patchelf and FUSE, and the programs themselves.
@@ -59,11 +59,11 @@ const INTRODUCTION: &str = "\n\
     The programs are Debian's, laid out as Spack does it (`underpin-spacktree`): each library in a hashed prefix, DT_RPATH \
     of `lib` and `lib64` of the transitive closure in each object, the C library and its loader in a prefix of their own. \
     The search path is written without a further segment wherever that is possible, so that an unbound object takes as \
-    many mmap calls as Debian's. Everybody binds every library: underpin with a policy that does not leave out those of \
-    graphics drivers, which ffmpeg has some of.\n\n\
+    many mmap calls as Debian's. Every tool binds every library: underpin with a policy that includes those of \
+    graphics drivers, which ffmpeg loads.\n\n\
     The slow file system (`underpin-slowfs`) waits 100 us before it answers a lookup, and never lets the kernel remember \
-    that a name does not exist. To a *warm* client it gives names that it found for an hour; to a *fresh* one nothing is \
-    known, not even a folder. Contents come from the page cache.\n";
+    that a name does not exist. A *warm* client may keep the names that it found for an hour; a *fresh* one knows \
+    nothing, not even a folder. Contents come from the page cache.\n";
 
 /// A folder for the trees, removed with all of them when it is dropped.
 struct Scratch {
@@ -145,7 +145,7 @@ impl Measured {
             );
         }
         for (kind, said) in &self.refused {
-            let _ = writeln!(text, "\nNot to be had: {}: {said}", kind.name());
+            let _ = writeln!(text, "\nNot possible: {}: {said}", kind.name());
         }
         text += "\nRequests that reach the file system when a client that knows nothing starts it once:\n\n\
                  | form | lookups | of names that do not exist | opens |\n| --- | --- | --- | --- |\n";

@@ -59,9 +59,9 @@ fn page(samples: &[Vec<Sample>], rounds: usize) -> anyhow::Result<String> {
     let load = table::load();
     write!(
         text,
-        "\nThreads that do nothing, so many created and then joined. A process takes the median of 600 blocks of four threads \
-         and more; {rounds} processes of each build, in random order; medians of these, and 95 % bootstrap intervals of their \
-         ratios. The load of the machine at the end was {load}.\n"
+        "\nThreads that do nothing: as many as the table says are created and then joined. A process takes the median \
+         of 600 such blocks; {rounds} processes of each build, in random order; medians over the processes, and 95 % \
+         bootstrap intervals of their ratios. The load average at the end was {load}.\n"
     )?;
     let ratio = samples[0][2].ratio(&samples[0][0]);
     text.push_str(&table::goals(&[Goal {
@@ -69,7 +69,7 @@ fn page(samples: &[Vec<Sample>], rounds: usize) -> anyhow::Result<String> {
         ratio,
         limit: Limit::AtMost(1.05),
     }]));
-    text.push_str("\n| threads | build | microseconds for each | over glibc |\n| ---: | --- | ---: | ---: |\n");
+    text.push_str("\n| threads | build | microseconds per thread | over glibc |\n| ---: | --- | ---: | ---: |\n");
     for (count, of_count) in COUNTS.iter().zip(samples) {
         for (name, sample) in NAMES.iter().zip(of_count) {
             let ratio = sample.ratio(&of_count[0]);

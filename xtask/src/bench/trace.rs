@@ -66,11 +66,11 @@ pub fn run(rounds: usize) -> anyhow::Result<String> {
     let rest = bench.rest(few)?;
 
     let mut page = table::head("`trace` beside strace and beside no tracer", "cargo xtask bench trace");
-    page += &format!("Every tracer is told to trace `{CALLS}`.\n");
+    page += &format!("Every tracer traces `{CALLS}`.\n");
     page += &table::comparison("A program that computes and reads; none of its calls is traced", &work.0, &work.1);
     page += &table::comparison("Nothing but system calls, none of them traced (the worst case)", &quiet.0, &quiet.1);
     page += &table::comparison("Nothing but traced calls", &busy.0, &busy.1);
-    page += &table::comparison("Watched until `main`, with much and with nothing to do afterwards", &rest.0, &rest.1);
+    page += &table::comparison("Traced until `main`, with much and with nothing to do afterwards", &rest.0, &rest.1);
     page += "\n## Goals\n";
     page += &table::goals(&[
         Goal {

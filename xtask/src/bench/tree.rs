@@ -42,8 +42,8 @@ fn page(before: &str, kind: &str, section: &str) -> String {
     let mut sections: BTreeMap<&str, &str> =
         before.split(SECTION).skip(1).filter_map(|text| text.split_once('\n')).collect();
     sections.insert(kind, section);
-    let mut text = "# `tree` beside its peers\n\nHow much faster a program is than another depends on the processor, so each kind \
-                    has its tables.\n\n| goal | on every processor measured |\n| --- | --- |\n"
+    let mut text = "# `tree` beside its peers\n\nRatios between programs depend on the processor, so each processor \
+                    has its own tables.\n\n| goal | on every processor measured |\n| --- | --- |\n"
         .to_owned();
     for (goal, verdict) in worst(sections.values().copied()) {
         // Writing to a string cannot fail.
@@ -142,7 +142,7 @@ fn section(rounds: usize) -> anyhow::Result<String> {
             limit: Limit::AtMost(0.7),
         },
         Goal {
-            text: "the tree with its findings, which libtree has none of: at most 0.7 of libtree's time",
+            text: "the tree with its findings (libtree reports none): at most 0.7 of libtree's time",
             ratio: samples[1].ratio(&samples[LIBTREE]),
             limit: Limit::AtMost(0.7),
         },
@@ -152,7 +152,7 @@ fn section(rounds: usize) -> anyhow::Result<String> {
             limit: Limit::AtLeast(4.0),
         },
         Goal {
-            text: "the tree with its findings: at least 4 times as fast as ldd, which has none either",
+            text: "the tree with its findings: at least 4 times as fast as ldd, which reports none either",
             ratio: samples[LDD].ratio(&samples[1]),
             limit: Limit::AtLeast(4.0),
         },

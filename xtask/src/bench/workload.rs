@@ -98,7 +98,7 @@ fn measure(workload: Workload, blocks: usize, scratch: &Path) -> anyhow::Result<
     let document: Value = serde_json::from_slice(&output.stdout)?;
     let said = fs::read_to_string(&lines).with_context(|| format!("cannot read {}", lines.display()))?;
     let said = said.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>();
-    Measured::new(&document, &said.context("a workload printed something else than its figures")?)
+    Measured::new(&document, &said.context("a workload printed something other than its figures")?)
 }
 
 /// The figures of one variant; times in seconds, sizes in MB.
@@ -175,9 +175,9 @@ impl Measured {
         let mut page = table::machine(workload.title, workload.chore);
         let _ = write!(
             page,
-            "\n`{}`, {}. Runs of all variants interleave (ABBA blocks in an order drawn anew); medians of {} runs, with \
-             95 % bootstrap intervals of the ratios over glibc's default. The pattern stands at the head of the \
-             workload's file.\n{FIGURES}",
+            "\n`{}`, {}. Runs of all variants interleave (ABBA blocks in random order); medians of {} runs, with 95 % \
+             bootstrap intervals of the ratios over glibc's default. The workload's file describes the pattern at its \
+             head.\n{FIGURES}",
             workload.command.join(" "),
             self.parameters,
             self.rows[0].time.runs(),
@@ -210,8 +210,8 @@ impl Measured {
                 self.beaten_by(row).map_or("**yes**".to_owned(), |other| format!("no: `{}`", other.name)),
             );
         }
-        text + "\nOn the Pareto front is what no other variant beats: none has a median that is no worse in time and in \
-                growth and better by more than 1 % in one of them.\n"
+        text + "\nA variant is on the Pareto front if no other is at least as good in the medians of both time and \
+                growth and more than 1 % better in one.\n"
     }
 
     /// Another variant that is not worse in either median, and better in one.
@@ -229,7 +229,7 @@ impl Measured {
     /// The same figures from outside.
     fn beside(&self) -> String {
         let mut text = "\n## The same, measured from outside\n\n\
-             | allocator | wall less the rests | of glibc's | rss-growth (MB) | of glibc's |\n\
+             | allocator | wall minus the pauses | of glibc's | rss-growth (MB) | of glibc's |\n\
              | --- | --- | --- | --- | --- |\n"
             .to_owned();
         for row in &self.rows {
@@ -274,11 +274,11 @@ impl Measured {
 }
 
 const FIGURES: &str = "\n\
-    `time_s` and `rss_delta_mb` are the workload's own: the time of its rounds, and its resident memory after everything \
-    was dropped and 2 s have passed, less that before the first round. The second table has what underpin sees of the \
-    same command from outside: the time on the wall of the same runs less the rests before and after (start-up and the \
-    last collections are in it), and the resident memory at the end less that after start-up, in runs of their own that \
-    are not timed.\n";
+    `time_s` and `rss_delta_mb` are the workload's own: the time of its rounds, and its resident memory 2 s after \
+    everything was dropped, minus that before the first round. The second table has what underpin sees of the same \
+    command from outside: the wall time of the same runs minus the pauses before and after (start-up and the last \
+    collections are included), and the resident memory at the end minus that after start-up, in separate runs that are \
+    not timed.\n";
 
 /// A line belongs to the variant only if the workload found that allocator in its process.
 fn check(variant: &str, line: &Value) -> anyhow::Result<()> {
@@ -286,7 +286,7 @@ fn check(variant: &str, line: &Value) -> anyhow::Result<()> {
     let wanted = variant.split(':').next().unwrap_or_default();
     let wanted = if wanted == "system" { "glibc" } else { wanted };
     if !found.starts_with(wanted) {
-        bail!("a run of {variant} was served by {found}");
+        bail!("a run of {variant} used the allocator {found}");
     }
     Ok(())
 }

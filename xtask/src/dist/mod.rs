@@ -174,10 +174,10 @@ fn fits(changelog: &str, version: &str, tag: Option<&str>) -> anyhow::Result<()>
     let newest = headings.next().and_then(|heading| heading.split(' ').next());
     if let Some(tag) = tag {
         if tag.strip_prefix('v') != Some(version) {
-            bail!("the commit is tagged {tag}, and the version in Cargo.toml is {version}");
+            bail!("the commit is tagged {tag}, but the version in Cargo.toml is {version}");
         }
         if is_open {
-            bail!("the commit is tagged {tag}, and what it changes is still listed as Unreleased");
+            bail!("the commit is tagged {tag}, but its changes are still listed as Unreleased");
         }
     }
     match newest {
@@ -185,9 +185,9 @@ fn fits(changelog: &str, version: &str, tag: Option<&str>) -> anyhow::Result<()>
             bail!("{version} is released: raise the version in Cargo.toml for what is listed as Unreleased")
         }
         Some(newest) if !is_open && newest != version => {
-            bail!("the newest release is {newest}, and the version in Cargo.toml is {version}")
+            bail!("the newest release is {newest}, but the version in Cargo.toml is {version}")
         }
-        None if !is_open => bail!("it names no release and nothing that is unreleased"),
+        None if !is_open => bail!("it has neither a release nor a section Unreleased"),
         _ => Ok(()),
     }
 }
@@ -201,7 +201,7 @@ fn date(sources: &Path) -> anyhow::Result<u64> {
             String::from_utf8(output.stdout)?
         }
     };
-    text.trim().parse().context("no date of the sources: set SOURCE_DATE_EPOCH")
+    text.trim().parse().context("the date of the sources is unknown: set SOURCE_DATE_EPOCH")
 }
 
 /// SHA-256 in hexadecimal.
@@ -244,7 +244,7 @@ fn again(folder: &Path, packages: &[Package], processors: &[Processor], commit: 
     for package in packages {
         let name = package.path.file_name().unwrap_or_default();
         if fs::read(&package.path)? != fs::read(scratch.join("target/dist").join(name))? {
-            bail!("{}: the second build has other bytes, see {}", name.to_string_lossy(), scratch.display());
+            bail!("{}: the second build differs, see {}", name.to_string_lossy(), scratch.display());
         }
     }
     println!("{} packages in {}: the second build has the same bytes", packages.len(), folder.display());

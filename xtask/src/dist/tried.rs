@@ -108,7 +108,7 @@ fn used(package: &Package, place: &Place) -> anyhow::Result<()> {
     let name = package.product.name;
     let said = succeeds(place.command().arg("--version"))?;
     if !said.starts_with(&format!("{name} {VERSION}")) {
-        bail!("{place}: says {said:?} of its version", place = place.program);
+        bail!("{place}: reports its version as {said:?}", place = place.program);
     }
     match name {
         "foolsgold" => statics::answers(&place.start.join(" "), place.command())?,
@@ -174,7 +174,7 @@ fn in_debian(package: &Package, root: &Path) -> anyhow::Result<()> {
     fs::remove_file(root.join(&inside))?;
     let left = ["usr/bin", "usr/share/doc"].map(|folder| root.join(folder).join(name));
     match left.iter().find(|path| path.exists()) {
-        Some(path) => bail!("{}: is left when the package is removed", path.display()),
+        Some(path) => bail!("{}: remains after the package is removed", path.display()),
         None if differs.is_empty() => Ok(()),
         None => bail!("{}: dpkg --verify: {differs}", package.path.display()),
     }

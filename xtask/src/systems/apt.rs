@@ -72,7 +72,7 @@ impl Archive {
         output(archive.apt("apt-get").arg("update"))?;
         archive.packages = read_index(&output(archive.apt("apt-cache").arg("dumpavail"))?);
         if archive.packages.is_empty() {
-            bail!("the index of {suite} names no package");
+            bail!("the package index of {suite} is empty");
         }
         Ok(archive)
     }
@@ -113,7 +113,7 @@ impl Archive {
         }
         let there = files(&debs)?;
         let file = |name: &String| {
-            let path = there.get(name).with_context(|| format!("apt fetched no {name}"))?;
+            let path = there.get(name).with_context(|| format!("apt did not fetch {name}"))?;
             Ok((name.clone(), path.clone()))
         };
         wanted.iter().map(file).collect()
@@ -172,5 +172,5 @@ pub fn mirror() -> anyhow::Result<String> {
     let text = output(Command::new("apt-get").args(["indextargets", "--format", format, "Created-By: Packages"]))?;
     let mut lines = text.lines().filter_map(|line| line.split_once(' '));
     let main = lines.find(|(uri, origin)| *origin == "Debian" && !uri.contains("security"));
-    main.map(|(uri, _)| uri.to_owned()).context("this machine's apt has no Debian archive; run apt-get update first")
+    main.map(|(uri, _)| uri.to_owned()).context("apt on this machine has no Debian archive: run apt-get update first")
 }

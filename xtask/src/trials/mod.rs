@@ -52,7 +52,7 @@ pub fn run(old: Option<&Path>, only: &[String]) -> anyhow::Result<()> {
     let known = |name: &String| PROJECTS.iter().any(|project| project.name == name);
     if let Some(name) = only.iter().find(|name| !known(name)) {
         let names: Vec<&str> = PROJECTS.iter().map(|project| project.name).collect();
-        bail!("no project of the trials is called {name}: expected one of {}", names.join(", "));
+        bail!("unknown project `{name}`: expected one of {}", names.join(", "));
     }
     let old =
         old.map(|root| root.canonicalize().with_context(|| format!("no root at {}", root.display()))).transpose()?;
@@ -182,7 +182,7 @@ impl Underpin {
         let output = self.command(&words).stderr(File::create(&log)?).output().context("cannot start underpin")?;
         let took = began.elapsed();
         let Ok(document) = serde_json::from_slice::<Value>(&output.stdout) else {
-            println!("the build says why it failed in {}", log.display());
+            println!("the build failed; its output is in {}", log.display());
             return Ok(Err(reason(&fs::read_to_string(&log).unwrap_or_default())));
         };
         Ok(read(&document, program, took))
@@ -194,7 +194,7 @@ impl Underpin {
         let document: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
         // A plan that is refused is refused again by the build itself.
         if let Some(folder) = document["tools"].as_str().and_then(|tools| Path::new(tools).parent()) {
-            ensure!(folder.starts_with(&self.folder), "{} is not a folder of the trials", folder.display());
+            ensure!(folder.starts_with(&self.folder), "{} is outside the folder of the trials", folder.display());
             if folder.exists() {
                 fs::remove_dir_all(folder).with_context(|| format!("cannot remove {}", folder.display()))?;
             }
@@ -210,7 +210,7 @@ impl Underpin {
         let words = [&file, "-o", &place, "--force", "--cc", "zig", "--target", choice.processor.of_kernel()];
         let words = [&words, choice.options].concat();
         let output = self.command(&words).output().context("cannot start underpin")?;
-        ensure!(output.status.success(), "zig builds nothing: {}", String::from_utf8_lossy(&output.stderr));
+        ensure!(output.status.success(), "zig cannot build a program: {}", String::from_utf8_lossy(&output.stderr));
         Ok(())
     }
 }
@@ -218,7 +218,7 @@ impl Underpin {
 /// What the document says; an error if the program is not what was asked for.
 fn read(document: &Value, program: PathBuf, took: Duration) -> Result<Built, String> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let one = document["programs"].as_array().and_then(|all| all.first()).ok_or("no program came of it")?;
+    let one = document["programs"].as_array().and_then(|all| all.first()).ok_or("the build made no program")?;
     let facts = one["facts"].as_array().map_or(&[][..], Vec::as_slice);
     if one["confirmed"] != true {
         let missed = facts.iter().filter(|fact| fact["met"] != true);
@@ -242,7 +242,7 @@ fn reason(log: &str) -> String {
     let mut lines = log.lines().filter(|line| !line.trim().is_empty() && !line.starts_with("to repeat it"));
     let told = ["error:", "CMake Error", "***"];
     let error = log.lines().find(|line| told.iter().any(|word| line.contains(word)));
-    error.or_else(|| lines.next_back()).unwrap_or("no word").trim().to_owned()
+    error.or_else(|| lines.next_back()).unwrap_or("no output").trim().to_owned()
 }
 
 #[cfg(test)]

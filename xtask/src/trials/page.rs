@@ -148,24 +148,25 @@ fn introduction() -> String {
 
 const INTRODUCTION: &str = "\n\
     Each project is fetched and built as its users would: `underpin build` without options (static PIE on musl with the \
-    allocator of `--goal balanced` and the overlay), with `--target aarch64`, and with `--libc glibc:2.17`. Nothing of it is \
-    compiled before, but zig's own C and C++ libraries for the target are: the first build of all takes minutes longer. \
-    Other work may run on the machine, so the times are upper bounds.\n\
+    allocator of `--goal balanced` and the overlay), with `--target aarch64`, and with `--libc glibc:2.17`. Nothing of \
+    the project is compiled beforehand, but zig's own C and C++ libraries for the target are: without them, the first \
+    build takes minutes longer. Other work may run on the machine, so the times are upper bounds.\n\
     \n\
-    The program then does a piece of work in a root that is an empty folder and, if one is given, in a root with glibc 2.17. \
-    What it prints is compared byte for byte with the same work of the distribution's own build, of \
-    `cargo install` (crates) or of `g++ -O2`, on this machine outside of any root. Lines of ripgrep and fd, which come in any \
-    order, are sorted before. Programs of aarch64 run under qemu-user's static build. `-` is what cannot be: a dynamic program \
-    in an empty root.\n\
+    The program then does its work in a root that is an empty folder and, if one is given, in a root with glibc 2.17. \
+    What it prints is compared byte for byte with the same work of the distribution's own build, of `cargo install` \
+    (crates) or of `g++ -O2`, on this machine outside of any root. The lines of ripgrep and fd, which come in any \
+    order, are sorted first. Programs of aarch64 run under qemu-user's static build. `-` marks what is impossible: a \
+    dynamic program in an empty root.\n\
     \n\
     | project | is | sources | work |\n\
     | --- | --- | --- | --- |\n";
 
 const RESULTS: &str = "\n\
     A root with glibc 2.17 is that of CentOS 7, Amazon Linux 1 or any other system of its time: \
-    `podman export $(podman create centos:7) | tar -x -C old`, then `cargo xtask build-trials --root-2.17 old`. Nothing is \
-    written to it. One with nothing but that glibc, compiled from its sources, does too (libc, libm, libpthread, libdl, librt \
-    and the loader at their places, and a folder `tmp`); here it was such a one.\n\
+    `podman export $(podman create centos:7) | tar -x -C old`, then `cargo xtask build-trials --root-2.17 old`. \
+    Nothing is written to it. A root with nothing but that glibc, compiled from its sources, is enough (libc, libm, \
+    libpthread, libdl, librt and the loader in their places, and a folder `tmp`); the results below are from such a \
+    root.\n\
     \n";
 
 #[cfg(test)]

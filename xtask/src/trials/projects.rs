@@ -35,7 +35,7 @@ pub struct Project {
 pub const RIPGREP: Project = Project {
     name: "ripgrep",
     version: "14.1.1",
-    kind: "Rust, brings jemalloc on musl",
+    kind: "Rust, bundles jemalloc on musl",
     source: Source::Crate,
     program: "rg",
     work: &["-n", "--no-heading", "-i", r"\b(alloc|link)\w+\b.*\p{Lu}", "tree"],
@@ -47,11 +47,11 @@ pub const RIPGREP: Project = Project {
 pub const FD: Project = Project {
     name: "fd-find",
     version: "10.2.0",
-    kind: "Rust, brings jemalloc",
+    kind: "Rust, bundles jemalloc",
     source: Source::Crate,
     program: "fd",
     work: &["--type", "f", "--size", "+2k", "--extension", "rs", "--extension", "md", ".", "tree"],
-    words: "files of two endings and a size in a tree, on all threads",
+    words: "files with two extensions and a size in a tree, on all threads",
     any_order: true,
 };
 

@@ -49,7 +49,7 @@ impl Roots {
         fs::create_dir_all(empty.join("tmp"))?;
         fs::create_dir_all(work.join("tree"))?;
         if let Some(old) = &old {
-            ensure!(old.join("tmp").is_dir(), "the root has no folder tmp to bind the work to");
+            ensure!(old.join("tmp").is_dir(), "the root needs a folder `tmp`, on which the work is mounted");
         }
         let roots = Roots { scratch, empty, old, work };
         roots.prepare()?;
@@ -139,7 +139,7 @@ impl Ran {
             return Outcome::Same(printed.len());
         }
         let first = printed.iter().zip(expected).take_while(|(one, other)| one == other).count();
-        Outcome::Other(format!("{} bytes, another one at {first} of {}", printed.len(), expected.len()))
+        Outcome::Other(format!("{} bytes, the first difference at {first} of {}", printed.len(), expected.len()))
     }
 }
 

@@ -51,13 +51,13 @@ fn debian(name: &str) -> anyhow::Result<PathBuf> {
     if !archive.join("state/status").exists() {
         let release = fs::read_to_string("/etc/os-release")?;
         let suite =
-            release.lines().find_map(|line| line.strip_prefix("VERSION_CODENAME=")).context("no Debian here")?;
+            release.lines().find_map(|line| line.strip_prefix("VERSION_CODENAME=")).context("not a Debian system")?;
         own_folders(&archive, "deb-src", suite)?;
         apt(&archive, &place, &["update"])?;
         fs::write(archive.join("state/status"), "")?;
     }
     apt(&archive, &place, &["source", name])?;
-    let found = unpacked(&place)?.with_context(|| format!("apt unpacked no {name}"))?;
+    let found = unpacked(&place)?.with_context(|| format!("apt did not unpack {name}"))?;
     if name == "gawk" {
         let files = OF_GAWKS_MANUAL.map(|file| format!("{}/doc/{file}", found.display()));
         let words: Vec<&str> = ["--date=2000-01-01"].into_iter().chain(files.iter().map(String::as_str)).collect();

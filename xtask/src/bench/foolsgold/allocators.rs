@@ -52,8 +52,8 @@ fn page(contenders: &[Contender], series: &[Series], warm: &[f64], end: &[f64]) 
     let _ = writeln!(
         text,
         "The allocator serves everything but the interpreters, which have arenas of their own. `ab -c 16` and `ab -c 64`, \
-         `-n 10000 -l`, no connection kept alive; {} rounds in an order drawn anew for each; no request failed. Medians with \
-         95 % bootstrap intervals; ratios over the first line are of runs of the same round.\n\n\
+         `-n 10000 -l`, without keep-alive; {} rounds, each in a new random order; no request failed. Medians with 95 \
+         % bootstrap intervals; ratios over the first line are of runs of the same round.\n\n\
          | build | prefork, requests/s (c=16) | shared nothing, requests/s (c=16) | prefork, CPU µs per request | of the first | \
          shared nothing, CPU µs per request | PSS warm, MB | at the end, MB |\n\
          | --- | --- | --- | --- | --- | --- | --- | --- |",

@@ -76,8 +76,8 @@ fn page(rates: Vec<Vec<f64>>, costs: Vec<Vec<f64>>) -> String {
         text,
         "A table of sixty rows from a template (`{RACKUP}`): a number, a text through `ERB::Util.html_escape`, a link through `url_encode`, a \
          price through `format`. foolsgold with its defaults (shared nothing), Thin and Puma with 16 threads. `ab -c {} -n {REQUESTS} \
-         -l`, no connection kept alive; {} rounds in an order drawn anew for each. Medians with 95 % bootstrap intervals; ratios are of \
-         runs of the same round. Processor time is the server's, user and system.\n\n\
+         -l`, without keep-alive; {} rounds, each in a new random order. Medians with 95 % bootstrap intervals; ratios \
+         are of runs of the same round. Processor time is the server's, user and system.\n\n\
          | server | requests/s | processor time, µs | of Puma's |\n| --- | --- | --- | --- |",
         CONNECTIONS[0],
         rates.first().map_or(0, Vec::len)

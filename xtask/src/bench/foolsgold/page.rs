@@ -26,13 +26,14 @@ pub fn page(contenders: &[Contender], series: &[Series], weights: &[Weight]) -> 
     let mut text = table::machine("foolsgold beside Thin, Puma and h2o", "cargo xtask bench foolsgold");
     let _ = writeln!(
         text,
-        "One application, the demonstration of foolsgold: a page of 1 KB from a template, a request id and a counter. Thin \
-         1.8 (`--threaded --threadpool-size 16`) and Puma (`-t 16:16`) run it in CRuby with Debian's packages, h2o in \
-         its mruby handler (2 threads): the same config.ru, middlewares and map, with a counter for each thread. Page alone \
-         is one lambda without all that, in both. foolsgold runs with its defaults. `ab -c N -n 10000 -l` on the same \
-         machine, no connection kept alive; warm-up first; {} rounds over all servers, in an order drawn anew for each; no \
-         request failed. Medians, with 95 % bootstrap intervals; ratios are of runs of the same round. Server and ab share \
-         the processors, so requests/s have a ceiling: the page without Ruby shows it. `--fresh` gets 1,000 requests a run.",
+        "One application, foolsgold's demo: a page of 1 KB from a template, a request id and a counter. Thin 1.8 \
+         (`--threaded --threadpool-size 16`) and Puma (`-t 16:16`) run it in CRuby with Debian's packages, h2o in its \
+         mruby handler (2 threads): the same config.ru, middlewares and map, with a counter for each thread. Page \
+         alone is a single lambda without any of that, in both. foolsgold runs with its defaults. `ab -c N -n 10000 \
+         -l` on the same machine, without keep-alive; warm-up first; {} rounds over all servers, each in a new random \
+         order; no request failed. Medians, with 95 % bootstrap intervals; ratios are of runs of the same round. \
+         Server and ab share the processors, so requests/s have a ceiling, which the page without Ruby shows. \
+         `--fresh` gets 1,000 requests a run.",
         series.first().map_or(0, |series| series.processor.len())
     );
     for (at, connections) in CONNECTIONS.iter().enumerate() {

@@ -49,12 +49,12 @@ impl Running {
         loop {
             match get(port, path) {
                 Ok(200) => break,
-                Ok(status) => bail!("{name}: {path} is answered with {status}: {}", said(&log)),
+                Ok(status) => bail!("{name}: {path} answers with status {status}: {}", said(&log)),
                 Err(error) if start.elapsed() > PATIENCE => return Err(error.context(name.to_owned())),
                 Err(_) => std::thread::sleep(TRY_AGAIN),
             }
             if let Some(status) = running.child.try_wait()? {
-                bail!("{name} ended at its start ({status}): {}", said(&log));
+                bail!("{name} ended during start-up ({status}): {}", said(&log));
             }
         }
         running.first_answer = start.elapsed();

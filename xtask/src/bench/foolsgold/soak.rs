@@ -142,7 +142,7 @@ fn among_others(
         });
         let answered = (0..count).try_for_each(|_| {
             let found = get(running.port, path)?;
-            if found == status { Ok(()) } else { bail!("{what}: answered with {found}, not {status} ({mode})") }
+            if found == status { Ok(()) } else { bail!("{what}: status {found} instead of {status} ({mode})") }
         });
         done.store(true, Ordering::Relaxed);
         let others = load.join().map_err(|_| anyhow::anyhow!("the load panicked"))?;
@@ -173,8 +173,9 @@ fn page(looks: &[Looks], hostility: &[Hostility]) -> String {
     let mut text = table::machine("foolsgold over millions of requests", "cargo xtask bench foolsgold-soak");
     let _ = writeln!(
         text,
-        "The static file; `ab -k -c {CONNECTIONS}` in runs of {CHUNK} requests, memory looked at after each; no request failed. \
-         Growth is the slope of a line through the looks after the first tenth, for a million requests, with its 95 % interval.\n\n\
+        "The static file; `ab -k -c {CONNECTIONS}` in runs of {CHUNK} requests, memory read after each; no request \
+         failed. Growth is the slope of a line through the readings after the first tenth, per million requests, with \
+         its 95 % interval.\n\n\
          | mode | requests | requests/s | PSS after the first run, MB | at the end, MB | growth of PSS, kB | growth of RSS, kB |\n\
          | --- | --- | --- | --- | --- | --- | --- |"
     );
@@ -193,8 +194,8 @@ fn page(looks: &[Looks], hostility: &[Hostility]) -> String {
         );
     }
     text += "\n## Among hostile requests\n\nFour interpreters with a budget of 100 ms and 16 MiB each; hostile requests one after the \
-             other while `ab -k -c 4` asks for a page. All hostile requests were answered as they should be (500 for exceptions and \
-             memory, 503 for loops), all others with 200.\n\n\
+             other while `ab -k -c 4` asks for a page. All hostile requests got the expected status (500 for \
+             exceptions and memory, 503 for loops), all others 200.\n\n\
              | mode | hostile requests | others, requests/s | their p99, ms | PSS before, MB | after, MB |\n\
              | --- | --- | --- | --- | --- | --- |\n";
     for one in hostility {

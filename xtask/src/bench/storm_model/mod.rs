@@ -57,7 +57,7 @@ const FEW: [usize; 2] = [1, 8];
 
 const SETTINGS: [Setting; 2] = [
     Setting { title: "100 us each, no other limit", delay_us: 100, rate: 0 },
-    Setting { title: "100 us each, 10,000 operations a second together", delay_us: 100, rate: 10_000 },
+    Setting { title: "100 us each, 10,000 operations a second in total", delay_us: 100, rate: 10_000 },
 ];
 
 /// What one start and one operation cost this machine.
@@ -125,7 +125,7 @@ pub fn run(rounds: usize) -> anyhow::Result<String> {
             for mut cell in foreseen {
                 if cell.foreseen.seconds > LONGEST {
                     left_out.push(format!(
-                        "{program}, {tree}, {}, {} at the same time: foreseen to take {:.0} s",
+                        "{program}, {tree}, {}, {} at the same time: predicted to take {:.0} s",
                         cell.setting.title, cell.processes, cell.foreseen.seconds
                     ));
                     continue;
@@ -338,30 +338,31 @@ fn page(cells: &[Cell], costs: &[(&str, &str, Costs)], left_out: &[String]) -> S
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let load: Vec<&str> = load.split_whitespace().take(3).collect();
     let _ = writeln!(text, "Load average of the machine at the end (1, 5 and 15 minutes): {}.", load.join(", "));
-    text += "A Spack-like tree on underpin-slowfs, which remembers no name for anybody (time to live 0), contents in the \
-             page cache. The goal: the prediction is within 20 % of the median of the measured times until the last of \
-             1, 8 and 64 processes has ended. Operations are those that a start waits for.\n";
+    text += "A Spack-like tree on underpin-slowfs, which lets no client cache a name (time to live 0); contents are in \
+             the page cache. The goal: the prediction is within 20 % of the median time until the last of 1, 8 or 64 \
+             processes has ended. Only operations that a start waits for are counted.\n";
     for (program, _) in PROGRAMS.into_iter().chain(HELD_OUT) {
         let held_out = if HELD_OUT.iter().any(|(name, _)| *name == program) { ", held out" } else { "" };
         let _ = write!(
             text,
-            "\n## {program}{held_out}\n\n| tree | start | file system | at the same time | operations foreseen | counted | time foreseen | \
-             measured (range) | foreseen / measured | rounds | goal |\n\
+            "\n## {program}{held_out}\n\n| tree | start | file system | at the same time | operations predicted | \
+             counted | time predicted | measured (range) | predicted / measured | rounds | goal |\n\
              | --- | --- | --- | --: | --: | --: | --: | --: | --: | --: | --- |\n"
         );
         for cell in cells.iter().filter(|cell| cell.program == program) {
             let _ = writeln!(text, "{}", row(cell));
         }
         text += if held_out.is_empty() {
-            "\nGiven to the model, measured on the local disk and behind a delay of 50 us:\n\n"
+            "\nInputs of the model, measured on the local disk and behind a delay of 50 us:\n\n"
         } else {
-            "\nGiven to the model: the start, measured on the local disk, and an operation as it was for the programs above:\n\n"
+            "\nInputs of the model: the start, measured on the local disk, and the cost of an operation as measured \
+             for the programs above:\n\n"
         };
         for (_, tree, cost) in costs.iter().filter(|(of, ..)| *of == program) {
             let _ = writeln!(
                 text,
-                "- {tree}: a start on the local disk costs {:.1} ms of the processors; an operation {:.1} us of processor \
-                 time and {:.1} us of waiting",
+                "- {tree}: a start on the local disk costs {:.1} ms of processor time; an operation {:.1} us of \
+                 processor time and {:.1} us of waiting",
                 cost.start * 1e3,
                 cost.operation_processor * 1e6,
                 cost.operation_wait * 1e6
@@ -369,15 +370,16 @@ fn page(cells: &[Cell], costs: &[(&str, &str, Costs)], left_out: &[String]) -> S
         }
     }
     if !left_out.is_empty() {
-        let _ = write!(text, "\nLeft out, as taking too long:\n\n- {}\n", left_out.join("\n- "));
+        let _ = write!(text, "\nLeft out, because they would take too long:\n\n- {}\n", left_out.join("\n- "));
     }
     let missed = cells.iter().filter(|cell| !cell.meets()).count();
     let exact = cells.iter().filter(|cell| (cell.operations - cell.foreseen.operations).abs() < 0.5).count();
-    text += "\nThe operations foreseen are the loader's, with warm pages. What was counted beyond them are reads of pages that the \
-             kernel gave up meanwhile, and what a program looks up itself before it ends.\n";
+    text += "\nThe operations predicted are the loader's, with warm pages. Those counted beyond them are reads of \
+             pages that the kernel evicted meanwhile, and a program's own lookups before it ends.\n";
     let _ = write!(
         text,
-        "\n## Goals\n\n- time within 20 %: {} of {} met, {missed} missed\n- operations: {exact} of {} exactly as counted\n",
+        "\n## Goals\n\n- time within 20 %: {} of {} met, {missed} missed\n- operations: {exact} of {} predicted \
+         exactly\n",
         cells.len() - missed,
         cells.len(),
         cells.len()
