@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A variant beside another, in one figure.
+/// A variant compared with another, in one figure.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Comparison {
     /// The variant.
@@ -29,15 +29,15 @@ pub struct Comparison {
     pub ratio: Interval,
     /// Two-sided p-value of the rank test.
     pub p_value: f64,
-    /// The same, corrected for the number of variants (Holm).
+    /// The p-value corrected for the number of variants (Holm).
     pub p_corrected: f64,
     /// The test.
     pub test: RankTest,
     /// Blocks, or figures of the smaller sample.
     pub count: usize,
-    /// The level at which it claims: a machine that was busy before the start has to show more.
+    /// The significance level that a claim needs; stricter if the machine was busy before the start.
     pub level: f64,
-    /// What it says.
+    /// The verdict.
     pub verdict: Difference,
 }
 
@@ -45,13 +45,13 @@ pub struct Comparison {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RankTest {
-    /// Wilcoxon's signed ranks over blocks, counted.
+    /// Wilcoxon's signed-rank test over blocks, exact.
     SignedRankExact,
-    /// The same, approximated.
+    /// Wilcoxon's signed-rank test over blocks, by approximation.
     SignedRank,
-    /// Mann and Whitney's U of two samples, counted.
+    /// Mann and Whitney's U test of two samples, exact.
     MannWhitneyExact,
-    /// The same, approximated.
+    /// Mann and Whitney's U test of two samples, by approximation.
     MannWhitney,
 }
 
@@ -83,7 +83,7 @@ pub enum Refused {
     NotPositive,
 }
 
-/// What a comparison says.
+/// The verdict of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Difference {
@@ -93,7 +93,7 @@ pub enum Difference {
     More,
     /// Whatever the difference is, it is below 1 %.
     Same,
-    /// These runs do not tell.
+    /// These runs are not conclusive.
     Undecided,
 }
 

@@ -39,23 +39,23 @@ pub struct GateRule {
     pub limit: f64,
 }
 
-/// What came of a limit.
+/// The outcome of one limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GateResult {
-    /// The whole interval keeps to it.
+    /// The whole interval is within the limit.
     Kept,
-    /// The interval reaches over it: not decided by these runs.
+    /// The interval contains the limit: not decided by these runs.
     Unsure,
-    /// Fewer runs than could tell anything: not decided.
+    /// Too few runs to tell: not decided.
     TooFew,
-    /// The whole interval is past it.
+    /// The whole interval is beyond the limit.
     Failed,
     /// There was nothing to compare: not decided, since the limit was not checked.
     NotMeasured,
 }
 
-/// What came of a gate.
+/// The outcome of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GateOutcome {
@@ -63,7 +63,7 @@ pub enum GateOutcome {
     Passed,
     /// A limit was not kept: exit code 1.
     Failed,
-    /// None failed, and not all were seen to be kept: exit code 125.
+    /// None failed, but some are not decided: exit code 125.
     NotDecided,
 }
 

@@ -113,7 +113,7 @@ pub struct LoadErrors {
     pub connect: u64,
     /// Answered with a status of 400 or above.
     pub status: u64,
-    /// The connection broke, or the answer was none.
+    /// The connection broke, or the answer was not HTTP.
     pub broken: u64,
     /// No answer in time.
     pub timed_out: u64,

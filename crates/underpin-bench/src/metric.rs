@@ -79,17 +79,17 @@ pub enum Unit {
     Bytes,
     /// Events.
     Count,
-    /// Events in a second.
+    /// Events per second.
     PerSecond,
 }
 
-/// Which figures are the better ones.
+/// Whether a smaller or a larger figure is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// The less, the better: times, memory, events.
+    /// Less is better: times, memory, events.
     LowerIsBetter,
-    /// The more, the better: work done in a time.
+    /// More is better: work done in a time.
     HigherIsBetter,
 }
 

@@ -297,10 +297,10 @@ impl MemoryRun {
     }
 }
 
-/// A figure that could not be had here, and why.
+/// A figure that could not be measured here, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MissingMetric {
-    /// Which.
+    /// Its name.
     pub metric: Metric,
     /// The reason, a clause.
     pub reason: String,

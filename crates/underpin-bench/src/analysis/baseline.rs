@@ -7,16 +7,16 @@ use crate::record::BenchRecord;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// An earlier run beside this one.
+/// An earlier run that this one is compared with.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Baseline {
     /// Its name.
     pub name: String,
     /// When it was measured.
     pub started_unix_seconds: u64,
-    /// Each variant beside the variant of the same name then.
+    /// Each variant compared with the variant of the same name in the earlier run.
     pub comparisons: Vec<Comparison>,
-    /// What differs between the two, a clause each.
+    /// What differs between the two runs, a clause each.
     pub differences: Vec<String>,
 }
 

@@ -9,12 +9,12 @@ use crate::stats::Interval;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The limits and what came of them.
+/// The limits and the outcome of each.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct GateReport {
-    /// What came of all of them.
+    /// The outcome of all of them.
     pub outcome: GateOutcome,
-    /// Whether every limit was seen to be kept: the outcome is `passed`.
+    /// Whether every limit was kept: the outcome is `passed`.
     pub passed: bool,
     /// Each limit for each variant.
     pub limits: Vec<LimitReport>,
@@ -27,10 +27,10 @@ pub struct LimitReport {
     pub variant: String,
     /// The limit as given.
     pub limit: String,
-    /// What was judged.
+    /// The ratio that was judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio: Option<Interval>,
-    /// What came of it.
+    /// The outcome.
     pub result: GateResult,
     /// Runs of each variant that would decide it, if these did not and a number can be named.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -8,14 +8,14 @@ use crate::units::Nanos;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A machine.
+/// The machine that ran the benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MachineSummary {
     /// The processor's model.
     pub processor: String,
-    /// Processors that could be used.
+    /// Number of processors that could be used.
     pub processors: usize,
-    /// Memory.
+    /// Memory of the machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
     /// Release of the kernel.
@@ -30,7 +30,7 @@ pub struct MachineSummary {
     /// Load average of the last minute before the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load_before: Option<f64>,
-    /// The same at the end.
+    /// Load average of the last minute at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load_after: Option<f64>,
 }
@@ -56,7 +56,7 @@ pub struct Method {
     pub budget_seconds: Option<f64>,
     /// Time given to a process to settle before its memory counts as that after start-up.
     pub settle_seconds: f64,
-    /// What it took in all.
+    /// How long measuring took in all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub took_seconds: Option<f64>,
 }
@@ -70,15 +70,15 @@ pub struct LoadMethod {
     /// answer to the last is in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
-    /// Connections at most.
+    /// The largest number of connections.
     pub connections: usize,
     /// Threads of the load generator.
     pub threads: usize,
-    /// Duration of the load before that.
+    /// Duration of the load before the measured window.
     pub warmup_seconds: f64,
     /// Duration of the load that is measured.
     pub window_seconds: f64,
-    /// The server was started for each run; else it was already running.
+    /// Whether the server was started for each run; otherwise it was already running.
     pub starts_server: bool,
 }
 

@@ -34,32 +34,32 @@ pub struct Analysis {
     pub underpin: String,
     /// Seconds since 1970, when measuring began.
     pub started_unix_seconds: u64,
-    /// Where it was measured.
+    /// The machine that ran it.
     pub machine: MachineSummary,
     /// How it was measured.
     pub method: Method,
-    /// The load, if the work is that of servers.
+    /// The load, if the commands are servers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load: Option<LoadMethod>,
     /// What was compared, in the order given.
     pub variants: Vec<VariantSummary>,
-    /// Every variant beside the reference, one entry for each figure; by variant, then by metric.
+    /// Every variant compared with the reference, one entry for each figure; by variant, then by metric.
     pub comparisons: Vec<Comparison>,
-    /// The variants that none other beats in time and memory, if there are several.
+    /// The Pareto front of time and memory, if there are several variants.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pareto: Option<Pareto>,
     /// The reference compared with itself, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise_floor: Option<NoiseFloor>,
-    /// An earlier run beside this one, if one was named.
+    /// An earlier run that this one is compared with, if one was named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<Baseline>,
     /// The limits, if some were given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<GateReport>,
-    /// Figures that could not be had, with the reason.
+    /// Figures that could not be measured, with the reason.
     pub missing: Vec<MissingMetric>,
-    /// What the figures have to be read with.
+    /// Reasons to read the figures with care.
     #[serde(rename = "doubts")]
     pub warnings: Vec<Warning>,
 }
@@ -67,9 +67,9 @@ pub struct Analysis {
 /// The reference compared with itself.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct NoiseFloor {
-    /// A ratio that is 1 in truth.
+    /// The ratio of the reference to its copy, whose true value is 1.
     pub ratio: Interval,
-    /// The smallest difference that such runs tell from noise, as a share: the farther bound's distance from 1.
+    /// The smallest difference that such runs tell from noise, as a share: the distance from 1 of the farther bound.
     pub floor: f64,
 }
 

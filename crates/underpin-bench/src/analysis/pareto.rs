@@ -31,7 +31,7 @@ pub struct Beaten {
     pub variant: String,
     /// One that beats it; of several the one on the front, and of those the first.
     pub by: String,
-    /// In which figures that one is claimed better; in the others it is no worse.
+    /// The figures in which that one is claimed better; in the others it is no worse.
     pub claims: Vec<Metric>,
 }
 

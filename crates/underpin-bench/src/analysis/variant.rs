@@ -20,11 +20,11 @@ pub struct VariantSummary {
     pub command: Vec<String>,
     /// What it changes in the environment; null removes a variable.
     pub environment: BTreeMap<String, Option<String>>,
-    /// The others are compared with it.
+    /// Whether it is the reference, with which the others are compared.
     pub is_reference: bool,
-    /// It is the reference once more.
+    /// Whether it is a second copy of the reference, for the noise floor.
     pub is_copy: bool,
-    /// Runs that failed and are in the figures.
+    /// Number of failed runs; their figures are included.
     pub failures: usize,
     /// Each figure over all runs.
     pub metrics: Vec<MetricSummary>,
@@ -47,21 +47,21 @@ pub struct MetricSummary {
     pub direction: Direction,
     /// Where it comes from.
     pub pass: Pass,
-    /// Runs that have it.
+    /// Number of runs that have it.
     pub count: usize,
     /// The median.
     pub median: Interval,
     /// The mean.
     pub mean: f64,
-    /// The least.
+    /// The smallest.
     pub min: f64,
-    /// A quarter is below it.
+    /// A quarter of the runs is below it.
     pub first_quartile: f64,
-    /// A quarter is above it.
+    /// A quarter of the runs is above it.
     pub third_quartile: f64,
-    /// The greatest.
+    /// The largest.
     pub max: f64,
-    /// Standard deviation by way of the median absolute deviation.
+    /// Standard deviation, estimated from the median absolute deviation.
     pub spread: f64,
 }
 
@@ -79,12 +79,12 @@ pub struct RunFigures {
     pub figures: Figures,
     /// Its exit status; null if a signal ended it.
     pub exit_status: Option<i32>,
-    /// What came of the load, if it is the run of a server.
+    /// The results of the load, if it is the run of a server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load: Option<LoadFigures>,
 }
 
-/// What came of the load in one run.
+/// The results of the load in one run.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LoadFigures {
     /// Requests that were due in the window and got a good answer.
@@ -112,25 +112,25 @@ pub struct LoadFigures {
     pub generator_lag_seconds: f64,
 }
 
-/// A point of a distribution.
+/// A point in the distribution of answer times.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct AnswerTime {
     /// A share of the requests, from 0 to 1.
     pub share: f64,
-    /// They do not take longer.
+    /// That share of the requests took at most this long.
     pub seconds: f64,
 }
 
 /// One watched run.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MemoryRunFigures {
-    /// The block that it belongs to.
+    /// The block to which it belongs.
     pub block: u32,
     /// Its figures by the names of metrics.
     pub figures: Figures,
     /// Its processes, the largest first, with their own peaks.
     pub processes: Vec<ProcessFigures>,
-    /// How many there were.
+    /// How many processes there were.
     pub process_count: usize,
     /// The largest sum of resident memory that was seen, or the largest process's own peak if that is larger: pages that
     /// processes share count once for each.
@@ -141,7 +141,7 @@ pub struct MemoryRunFigures {
     /// The time between two samples, on average.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sampled_every_seconds: Option<f64>,
-    /// The sum over the tree, over time.
+    /// The sum over all processes, over time.
     pub series: Vec<MemoryAt>,
 }
 
@@ -157,13 +157,13 @@ pub struct ProcessFigures {
 /// Memory at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MemoryAt {
-    /// Since the start of the run.
+    /// Time since the start of the run.
     pub at_seconds: f64,
-    /// Resident.
+    /// Resident memory.
     pub rss_bytes: u64,
-    /// Proportional.
+    /// Proportional set size: shared pages are divided among the processes that map them.
     pub pss_bytes: u64,
-    /// Private and written to.
+    /// Private dirty memory.
     pub private_dirty_bytes: u64,
 }
 

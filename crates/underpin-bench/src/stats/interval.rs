@@ -12,7 +12,7 @@ pub struct Interval {
     pub low: f64,
     /// Upper bound.
     pub high: f64,
-    /// The confidence reached: below [`super::CONFIDENCE`] if there are too few observations for it.
+    /// The confidence reached: lower than asked for if there are too few observations.
     pub confidence: f64,
 }
 

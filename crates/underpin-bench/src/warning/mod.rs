@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 /// A reason to read figures with care.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Warning {
-    /// The variant that it is about; absent if it is about all.
+    /// The variant that it is about; absent if it is about all of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
     /// The reason, a sentence.

@@ -53,28 +53,28 @@ pub enum Shape {
     Relative,
 }
 
-/// What becomes of one file.
+/// The plan or the result for one file.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct BindFile {
-    /// The file itself: no symbolic link.
+    /// Its path, with symbolic links resolved.
     pub path: Raw,
-    /// What became of it, or would.
+    /// The outcome, or what it would be.
     pub outcome: BindOutcome,
     /// Why it was refused or failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Its names in file order.
     pub names: Vec<BindName>,
-    /// Other strings that are written: a search path.
+    /// The search path that is written, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub search_path: Option<Raw>,
     /// The places of the new strings.
     pub placed: Vec<PlacedRecord>,
-    /// What it costs more than the original.
+    /// What the change costs.
     pub cost: CostRecord,
 }
 
-/// What became of a file.
+/// The outcome for a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BindOutcome {
@@ -86,9 +86,9 @@ pub enum BindOutcome {
     AlreadyBound,
     /// There is nothing in it to bind.
     Unchanged,
-    /// It is left as it is, with the reason.
+    /// It is left unchanged, with the reason.
     Refused,
-    /// Something went wrong; the file is as it was.
+    /// Something went wrong; the file is unchanged.
     Failed,
     /// It was restored, or would be.
     Unbound,
@@ -118,7 +118,7 @@ pub struct PlacedRecord {
     pub text: Raw,
     /// Offset in the rewritten file, in bytes.
     pub offset: u64,
-    /// In which kind of place.
+    /// The kind of place.
     pub place: PlaceName,
 }
 
@@ -149,18 +149,18 @@ impl PlaceName {
     }
 }
 
-/// What a file costs more than before.
+/// What a change to a file costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CostRecord {
     /// Growth of the file in bytes.
     pub file_bytes: u64,
-    /// Growth of what is mapped, in bytes.
+    /// Growth of the mapped memory in bytes.
     pub mapped_bytes: u64,
-    /// PT_LOAD segments more.
+    /// Additional PT_LOAD segments.
     pub segments: u32,
-    /// mmap calls more; negative if there are fewer.
+    /// Additional mmap calls; negative if there are fewer.
     pub mmap_calls: i32,
-    /// pread64 calls more.
+    /// Additional pread64 calls.
     pub read_calls: u32,
 }
 
@@ -169,9 +169,9 @@ pub struct CostRecord {
 pub struct BindProgram {
     /// The program.
     pub path: Raw,
-    /// Predicted calls of the loader before.
+    /// The loader's calls predicted before the binding.
     pub before: CallsTotal,
-    /// Predicted calls of the loader after; null if that could not be predicted.
+    /// The loader's calls predicted after the binding; null if they could not be predicted.
     pub after: Option<CallsTotal>,
     /// What it costs to look for a name that is opened while the program runs.
     pub late: LateNames,
@@ -180,14 +180,14 @@ pub struct BindProgram {
 }
 
 /// What it costs to look for a name that is opened while a program runs (dlopen, NSS, gconv) and is in none of the
-/// directories: the most expensive of all objects that may ask.
+/// directories, for the object whose search is the most expensive.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LateNames {
     /// Objects that import dlopen, the program first.
     pub opened_by: Vec<Raw>,
-    /// Directories of DT_RPATH and DT_RUNPATH that are gone through before.
+    /// Directories of DT_RPATH and DT_RUNPATH that are searched before the binding.
     pub directories_before: usize,
-    /// Those after.
+    /// Directories that are searched after the binding.
     pub directories_after: usize,
 }
 
@@ -216,9 +216,9 @@ pub struct BindTotals {
     pub files: usize,
     /// Files rewritten, restored, or planned to be.
     pub changed: usize,
-    /// Files that were already so, or hold nothing to bind.
+    /// Files that are already as planned, or contain nothing to bind.
     pub unchanged: usize,
-    /// Files left as they are, with a reason.
+    /// Files left unchanged, with a reason.
     pub refused: usize,
     /// Files for which something went wrong.
     pub failed: usize,

@@ -15,11 +15,11 @@ pub struct BuildDocument {
     pub project: Raw,
     /// Its kind: `Cargo`, `C`, `C++`, ...
     pub kind: String,
-    /// What it is to be, in one word: `musl+mimalloc`.
+    /// What was asked for, in one word: `musl+mimalloc`.
     pub build: String,
-    /// For which processor, as the kernel names it.
+    /// The processor that it is built for, as the kernel names it.
     pub processor: String,
-    /// With which compilers, names and versions.
+    /// The compilers used, with names and versions.
     pub toolchain: String,
     /// Whether this is a plan only: nothing was run.
     pub dry_run: bool,
@@ -29,7 +29,7 @@ pub struct BuildDocument {
     pub tools: Raw,
     /// The commands, in order.
     pub steps: Vec<BuildStep>,
-    /// What a person should know.
+    /// Notes for the user.
     pub remarks: Vec<String>,
     /// The programs that were built.
     pub programs: Vec<BuildProgram>,
@@ -39,12 +39,12 @@ impl Document for BuildDocument {
     const VERB: Verb = Verb::Build;
 }
 
-/// A line of the note.
+/// A line of the note in each file.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct BuildClaim {
-    /// Of what.
+    /// What it is about.
     pub key: String,
-    /// What.
+    /// What it says.
     pub value: String,
 }
 
@@ -64,7 +64,7 @@ pub struct BuildStep {
 pub struct BuildProgram {
     /// Its name.
     pub name: String,
-    /// Where it is. If it is not what was asked for it is left in the build's own folder.
+    /// Where it is; if it is not what was asked for, in the build's own folder.
     pub path: Raw,
     /// Its size in bytes.
     pub bytes: u64,
@@ -83,6 +83,6 @@ pub struct BuildFact {
     pub asked: String,
     /// What the file is.
     pub found: String,
-    /// Whether both agree.
+    /// Whether the two agree.
     pub met: bool,
 }

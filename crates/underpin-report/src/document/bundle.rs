@@ -40,7 +40,7 @@ impl Document for BundleDocument {
     const VERB: Verb = Verb::Bundle;
 }
 
-/// In which form.
+/// The form of a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BundleForm {
@@ -53,7 +53,7 @@ pub enum BundleForm {
 /// One file of a bundle.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct BundleFile {
-    /// Where it was taken from; empty for what is underpin's own.
+    /// Where it was taken from; empty for underpin's own library.
     pub path: Raw,
     /// Where it goes, below the top of the bundle.
     pub place: Raw,
@@ -75,9 +75,9 @@ pub struct BundleFile {
 pub enum BundleRole {
     /// The program.
     Program,
-    /// The loader that it names.
+    /// The loader named in PT_INTERP.
     Loader,
-    /// Its closure: mapped at start.
+    /// Part of the closure: mapped at start.
     Needed,
     /// A name service of nsswitch.conf.
     NameService,
@@ -95,12 +95,12 @@ pub enum BundleRole {
     NeededLater,
 }
 
-/// Something that a person should know.
+/// Something that the user should know.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct BundleNotice {
     /// What it is about.
     pub kind: BundleNoticeKind,
-    /// In words, with what to do.
+    /// The text, with what to do.
     pub text: String,
     /// The files that it is about.
     pub names: Vec<Raw>,
@@ -117,27 +117,27 @@ pub enum BundleNoticeKind {
     Drivers,
     /// Objects that import dlopen(3).
     OpensMore,
-    /// The program asks `/proc/self/exe`.
+    /// The program reads `/proc/self/exe`.
     OwnFile,
-    /// Set-user-ID or set-group-ID.
+    /// The program is set-user-ID or set-group-ID.
     SetUser,
-    /// A directory that may be its data.
+    /// A directory that may hold the program's data.
     Data,
-    /// Plug-ins or data by a path compiled in.
+    /// Plug-ins or data whose path is compiled in.
     Compiled,
-    /// Where certificates are looked for.
+    /// Where certificates are searched for.
     Certificates,
     /// A script that starts the program and sets variables; `names` has the script.
     Wrapper,
-    /// Bytes behind its ELF image.
+    /// Data appended to the program's ELF image.
     Payload,
-    /// No charset modules in one file.
+    /// A bundle in one file has no charset modules.
     NoCharsets,
-    /// It sets a locale and the bundle has none.
+    /// The program sets a locale, and the bundle has none.
     NoLocales,
-    /// Memory of each process.
+    /// Memory that each start of a bundle in one file uses for its libraries.
     Memory,
-    /// Anything newer than this list.
+    /// A kind that this document version does not know; see `text`.
     Other,
 }
 

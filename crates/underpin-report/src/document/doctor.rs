@@ -31,7 +31,7 @@ pub struct DoctorItem {
     pub state: State,
     /// What was found.
     pub value: String,
-    /// What that means, if it is not as it should be.
+    /// What follows, if it is not as it should be.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effect: Option<String>,
     /// The command that fixes it.
@@ -55,7 +55,7 @@ pub enum Topic {
     Compilers,
     /// What `underpin build` builds for.
     Builds,
-    /// Emulators of other machines.
+    /// Emulators of other processors.
     Emulators,
 }
 
@@ -81,7 +81,7 @@ impl Topic {
 pub enum State {
     /// As it should be.
     Good,
-    /// Something is missing or makes figures worse; every verb works.
+    /// Something is missing or makes figures less accurate; every verb works.
     Limited,
     /// A verb cannot work.
     Broken,

@@ -16,16 +16,16 @@ pub struct BindingGain {
     pub measured: Option<MeasuredGain>,
 }
 
-/// Times of whole runs, both sides in turn.
+/// Times of whole runs of both sides, interleaved.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MeasuredGain {
-    /// Runs of each.
+    /// Number of runs of each.
     pub runs: usize,
-    /// Median as the program is, in seconds.
+    /// Median of the program as it is, in seconds.
     pub before_seconds: f64,
     /// Median of a bound copy, in seconds.
     pub after_seconds: f64,
-    /// Bound over unbound.
+    /// Ratio of bound to unbound.
     pub ratio: Ratio,
 }
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 pub struct RunDocument {
     /// Always `underpin.run/1`.
     pub schema: SchemaTag<RunDocument>,
-    /// Every allocator that underpin knows how to carry.
+    /// Every allocator that a build of underpin can include.
     pub allocators: Vec<AllocatorRecord>,
 }
 
@@ -32,7 +32,7 @@ pub struct AllocatorRecord {
     pub bytes: Option<u64>,
     /// SHA-256 of the object, in hexadecimal.
     pub sha256: Option<String>,
-    /// Why it is not on board.
+    /// Why this build of underpin does not include it.
     pub absent: Option<String>,
 }
 

@@ -36,15 +36,15 @@ impl Document for StormDocument {
 /// The processes that start.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct JobRecord {
-    /// Nodes.
+    /// Number of nodes.
     pub nodes: u32,
-    /// Processes on each.
+    /// Processes on each node.
     pub per_node: u32,
-    /// Processors of each.
+    /// Processors of each node.
     pub cores: u32,
     /// Processor time of one start without the file system.
     pub processor_seconds: f64,
-    /// Whether that time was given, not guessed from the number of objects.
+    /// Whether that time was given rather than estimated from the number of objects.
     pub processor_known: bool,
 }
 
@@ -53,13 +53,13 @@ pub struct JobRecord {
 pub struct FileSystemRecord {
     /// As `--fs` names it.
     pub name: String,
-    /// For people.
+    /// Its name for people.
     pub title: String,
-    /// Where it is mounted; only names below are looked up there.
+    /// Where it is mounted; only names below that are looked up there.
     pub mounted_at: Vec<Raw>,
     /// What the kernel of a node remembers.
     pub client: ClientRecord,
-    /// What answers.
+    /// The server.
     pub server: ServerRecord,
     /// Share of each mapped file that a start reads.
     pub touched: f64,
@@ -70,30 +70,30 @@ pub struct FileSystemRecord {
 /// What the kernel of a node remembers: `never`, `always`, or seconds.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ClientRecord {
-    /// Names that were found.
+    /// How long names that were found are remembered.
     pub found: String,
-    /// Names that were not found.
+    /// How long names that were not found are remembered.
     pub absent: String,
-    /// Attributes.
+    /// How long attributes are remembered.
     pub attributes: String,
-    /// Targets of symbolic links.
+    /// How long targets of symbolic links are remembered.
     pub links: String,
-    /// Opened files; `never` if the server hears of every open.
+    /// How long opened files are remembered; `never` if the server is told of every open.
     pub opened: String,
     /// Whether open and lookup of an unknown name are one operation.
     pub open_finds: bool,
-    /// Whether the right to search a directory is an operation of its own.
+    /// Whether the check for the right to search a directory is a separate operation.
     pub access: bool,
-    /// Whether the server hears of a close.
+    /// Whether the server is told of a close.
     pub close: bool,
     /// Whether contents stay in the page cache of a node.
     pub pages: bool,
 }
 
-/// What answers. A `doubt` is the factor by which the figure before it may be smaller or larger.
+/// The server. A `doubt` is the factor by which the figure before it may be smaller or larger.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct ServerRecord {
-    /// One operation, there and back, if the server is otherwise idle.
+    /// Time of one operation, there and back, while the server is otherwise idle.
     pub latency_seconds: f64,
     /// Factor; 1 if the user gave the figure.
     pub latency_doubt: f64,
@@ -109,22 +109,22 @@ pub struct ServerRecord {
     pub read_bytes: u64,
     /// Whether every node has a server of its own.
     pub per_node: bool,
-    /// Squared coefficient of variation of the service times: 0 all alike, 1 exponential.
+    /// Squared coefficient of variation of the service times: 0 if all are equal, 1 if exponential.
     pub variation: f64,
     /// Processor time of one operation on the node that asks.
     pub client_processor_seconds: f64,
-    /// Time of one operation beside latency and processor.
+    /// Time of one operation besides latency and processor time.
     pub client_wait_seconds: f64,
 }
 
 /// Where some parameters come from.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct StormSource {
-    /// Which: `caching`, `latency`, `rate`, `contents`, or the flag that gave them.
+    /// Which parameters: `caching`, `latency`, `rate`, `contents`, or the flag that gave them.
     pub covers: String,
     /// What was read or measured.
     pub text: String,
-    /// Read in that place, measured, or given; otherwise general knowledge.
+    /// Whether it was read there, measured or given; otherwise it is general knowledge.
     pub verified: bool,
 }
 
@@ -133,7 +133,7 @@ pub struct StormSource {
 pub struct StormCase {
     /// `as it is`, the words for a binding, or the name of another program.
     pub name: String,
-    /// The binding that was foreseen; null for a program as it is.
+    /// The modelled binding; null for a program as it is.
     pub binding: Option<StormBinding>,
     /// What is started.
     pub program: Raw,
@@ -149,15 +149,15 @@ pub struct StormCase {
     pub next: OperationsRecord,
     /// Operations at the server, the whole job together.
     pub operations: u64,
-    /// Those of them that ask again because a time to live is over.
+    /// Operations among them that ask again because a time to live has expired.
     pub renewed: u64,
     /// Bytes that the server sends, the whole job together.
     pub bytes: u64,
-    /// Until the last process has started, the nodes knowing nothing of the file system before.
+    /// Time until the last process has started, on nodes that know nothing of the file system.
     pub seconds: f64,
     /// The same with every uncertain parameter at its better end.
     pub low_seconds: f64,
-    /// And at its worse end.
+    /// The same with every uncertain parameter at its worse end.
     pub high_seconds: f64,
     /// What most of the time is spent on.
     pub limit: StormLimit,
@@ -172,11 +172,11 @@ pub struct OpenedLater {
     pub lookups: LookupsRecord,
     /// Operations of the later ones in the first process of a node.
     pub first: OperationsRecord,
-    /// In each of the others.
+    /// Operations of the later ones in each other process of the node.
     pub next: OperationsRecord,
-    /// Until the last process as it is has started and opened them.
+    /// Time until the last process of the unbound program has started and opened them.
     pub seconds: f64,
-    /// The same job once more, while the nodes remember.
+    /// The same for the same job once more, while the nodes remember.
     pub following_seconds: f64,
 }
 
@@ -185,42 +185,42 @@ pub struct OpenedLater {
 pub struct FollowingRecord {
     /// Operations at the server, the whole job together.
     pub operations: u64,
-    /// Until the last process has started.
+    /// Time until the last process has started.
     pub seconds: f64,
     /// The same with every uncertain parameter at its better end.
     pub low_seconds: f64,
-    /// And at its worse end.
+    /// The same with every uncertain parameter at its worse end.
     pub high_seconds: f64,
 }
 
 /// Operations of one start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OperationsRecord {
-    /// All that reaches the server.
+    /// All operations that reach the server.
     pub total: u64,
-    /// Those that the start waits for.
+    /// Operations that the start waits for.
     pub waited_for: u64,
-    /// Names in a directory.
+    /// Lookups of a name in a directory.
     pub lookups: u64,
-    /// Those of them that are not there.
+    /// Lookups of names that do not exist.
     pub absent: u64,
     /// Opens.
     pub opens: u64,
-    /// Attributes.
+    /// Reads of attributes.
     pub attributes: u64,
-    /// Targets of symbolic links.
+    /// Reads of the targets of symbolic links.
     pub links: u64,
-    /// Rights to search a directory.
+    /// Checks of the right to search a directory.
     pub access: u64,
-    /// Pieces of files.
+    /// Reads of contents.
     pub reads: u64,
-    /// Bytes of those pieces.
+    /// Bytes of those reads.
     pub bytes: u64,
     /// Closes, which no start waits for.
     pub closes: u64,
 }
 
-/// A binding that was foreseen and not carried out.
+/// A binding that was modelled and not carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StormBinding {

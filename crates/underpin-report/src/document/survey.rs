@@ -25,7 +25,7 @@ pub struct SurveyDocument {
     pub trace: Option<TraceDocument>,
     /// Why it was not run or could not be traced.
     pub trace_absent: Option<String>,
-    /// What binding would save; null if that was not worked out.
+    /// What binding would save; null if it was not computed.
     pub binding: Option<BindingGain>,
     /// What other allocators would change; null if that was not tried.
     pub allocators: Option<AllocatorTrial>,

@@ -20,9 +20,9 @@ pub struct TagsDocument {
     pub libc: Option<String>,
     /// The processor, as wheels name it.
     pub platform: String,
-    /// The oldest tag that the whole set meets, with the processor; `linux_PLATFORM` if it meets none other.
+    /// The oldest tag that the whole set meets, with the processor; `linux_PLATFORM` if it meets no other.
     pub tag: String,
-    /// The same under the name that it had before PEP 600.
+    /// The same tag under the name that it had before PEP 600.
     pub alias: Option<String>,
     /// What the file name of the wheel claims; empty for a folder.
     pub claims: Vec<ClaimRecord>,
@@ -34,9 +34,9 @@ pub struct TagsDocument {
     pub notes: Vec<String>,
     /// Day on which the promises of the tags were read, `YYYY-MM-DD`.
     pub tags_date: String,
-    /// From where.
+    /// Where they were read.
     pub tags_source: String,
-    /// Whether every claim is earned. One that is not known does not pass.
+    /// Whether every claim is earned; one that is not known is not.
     pub passed: bool,
 }
 
@@ -54,17 +54,17 @@ pub struct ClaimRecord {
 pub struct ObstacleRecord {
     /// The object, relative to the set.
     pub object: Raw,
-    /// Of which kind it is.
+    /// Its kind.
     pub kind: ObstacleKind,
     /// What is asked for: a library, a symbol version, a function or a processor level.
     pub what: Raw,
-    /// The library that is asked, if it is another one.
+    /// The library that has to provide it, if it is another one.
     pub library: Option<Raw>,
     /// The symbols behind a version.
     pub symbols: Vec<Raw>,
 }
 
-/// Kinds of obstacles.
+/// The kinds of obstacle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ObstacleKind {

@@ -19,7 +19,7 @@ pub struct TraceDocument {
     pub program: Raw,
     /// The loader named in PT_INTERP; null for a static program.
     pub interpreter: Option<Raw>,
-    /// How far the command was watched.
+    /// How far the command was traced.
     pub until: UntilRecord,
     /// The calls that were traced, as strace's `-e trace=` takes them.
     pub traced: String,
@@ -35,23 +35,23 @@ pub struct TraceDocument {
     pub libraries: Vec<LibraryRecord>,
     /// Libraries that were looked for and never found.
     pub missing: Vec<MissingRecord>,
-    /// Lookups for libraries, those of the start and those of dlopen(3) apart.
+    /// Lookups for libraries: those of the start, and those of dlopen(3).
     pub lookups: LookupsRecord,
     /// Directories with failing lookups, most first.
     pub directories: Vec<DirectoryRecord>,
     /// Every process and thread, in order of appearance.
     pub tasks: Vec<TaskRecord>,
-    /// What the reader should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
-    /// Names of calls that did not return (exit_group, a call cut short by the end of its process): they are not counted, as with
-    /// `strace -c`.
+    /// Names of calls that did not return (exit_group, a call cut short by the end of its process); like `strace -c`, the
+    /// totals leave them out.
     pub not_returned: Vec<String>,
-    /// What binding would save; absent if that was not worked out.
+    /// What binding would save; absent if it was not computed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub binding: Option<BindingGain>,
     /// What to do about it.
     pub advice: Vec<AdviceRecord>,
-    /// How much the watching distorted the figures.
+    /// How much tracing distorted the figures.
     pub doubt: DoubtRecord,
     /// The calls one by one; of a whole run those up to `main`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,7 +74,7 @@ impl Document for TraceDocument {
     const VERB: Verb = Verb::Trace;
 }
 
-/// How far a command was watched.
+/// How far a command was traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum UntilRecord {
@@ -111,17 +111,17 @@ pub struct InstantsRecord {
     pub exec_done_seconds: Option<f64>,
     /// Everything is mapped and relocated.
     pub loader_ready_seconds: Option<f64>,
-    /// The entry point.
+    /// The entry point was reached.
     pub entry_seconds: Option<f64>,
-    /// `main`.
+    /// `main` was reached.
     pub main_seconds: Option<f64>,
     /// The first successful write to standard output or error.
     pub first_output_seconds: Option<f64>,
-    /// The last thing that was watched.
+    /// The last event that was traced.
     pub end_seconds: f64,
 }
 
-/// The stretches of a start.
+/// The phases of a start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PhaseName {
@@ -160,17 +160,17 @@ pub struct PhaseRecord {
     pub start_seconds: f64,
     /// How long it took.
     pub seconds: f64,
-    /// Times that a task was stopped by the tracer in it.
+    /// How many times the tracer stopped a task in it.
     pub stops: u64,
     /// Estimate of what those stops added to `seconds`.
     pub tracing_seconds: f64,
     /// Traced calls that began in it.
     pub calls: u64,
-    /// Those that failed.
+    /// Number of those that failed.
     pub errors: u64,
-    /// Time inside them.
+    /// Time spent in them.
     pub in_calls_seconds: f64,
-    /// By call, most time first.
+    /// The calls by name, most time first.
     pub syscalls: Vec<SyscallRecord>,
 }
 
@@ -187,7 +187,7 @@ pub struct SyscallRecord {
     pub seconds: f64,
 }
 
-/// One library: what it took to find, map and relocate.
+/// What it took to find, map and relocate one library.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LibraryRecord {
     /// The name looked for.
@@ -204,7 +204,7 @@ pub struct LibraryRecord {
     pub opened_seconds: f64,
     /// From its opening to the end of its last mapping.
     pub map_seconds: f64,
-    /// Its `mmap` calls.
+    /// Number of its `mmap` calls.
     pub mappings: u32,
     /// Its share of the relocation, by attribution; null if it is not known.
     pub relocate_seconds: Option<f64>,
@@ -238,28 +238,28 @@ pub struct MissingRecord {
     pub name: Raw,
     /// The phase of the first try.
     pub phase: PhaseName,
-    /// The lookups.
+    /// Its lookups.
     pub failed: Vec<FailedLookup>,
 }
 
 /// Lookups for libraries, of the first program image of the command itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LookupsRecord {
-    /// By the loader, before the first initialiser.
+    /// Lookups of the loader, before the first initialiser.
     pub start: LookupCount,
-    /// Afterwards: what dlopen(3) looked for, in initialisers and while the program ran.
+    /// Lookups after that: by dlopen(3), in initialisers and while the program ran.
     pub later: LookupCount,
-    /// Whether it was watched to its end, and every call was kept.
+    /// Whether the program was traced to its end, and every call was kept.
     pub to_the_end: bool,
 }
 
-/// Calls that look for libraries by a path: `openat`, and if that failed the question whether the directory exists, if
+/// Calls that look for libraries by path: `openat`, and if it failed the check whether the directory exists, if
 /// the answer is no.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LookupCount {
-    /// All of them.
+    /// All such calls.
     pub calls: u64,
-    /// Those that found nothing.
+    /// Calls that found nothing.
     pub failing: u64,
     /// Libraries that were found.
     pub libraries: u64,
@@ -297,9 +297,9 @@ impl LookupsRecord {
 pub struct DirectoryRecord {
     /// The directory.
     pub directory: Raw,
-    /// Failing lookups.
+    /// Number of failing lookups.
     pub failed: u64,
-    /// Time in them.
+    /// Time spent in them.
     pub seconds: f64,
 }
 
@@ -312,7 +312,7 @@ pub struct TaskRecord {
     pub tid: i32,
     /// The process that made it; null for the command itself.
     pub parent: Option<i32>,
-    /// Whether it shares its process's memory.
+    /// Whether it shares its process's memory: a thread.
     pub thread: bool,
     /// When it was first seen.
     pub start_seconds: f64,
@@ -327,15 +327,15 @@ pub struct TaskRecord {
 /// How much the tracer's stops distort a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct DoubtRecord {
-    /// Times that a task was stopped.
+    /// How many times the tracer stopped a task.
     pub stops: u64,
-    /// Time that the tracer spent on stops: measured. While only one task lives it is left out of all times.
+    /// Time that the tracer spent on stops, measured. While only one task lives, it is subtracted from all times.
     pub handling_seconds: f64,
-    /// What about every call's time contains of the tracer.
+    /// About how much of every call's time is the tracer's.
     pub per_call_seconds: f64,
     /// Estimated cost of one stop to the stopped task, handling included.
     pub per_stop_seconds: f64,
-    /// Estimate of all stops: what the command took longer than alone.
+    /// Estimate for all stops: how much longer the command took than without a tracer.
     pub total_seconds: f64,
 }
 
@@ -348,7 +348,7 @@ pub struct EventRecord {
     pub phase: PhaseName,
     /// The kernel's name.
     pub call: String,
-    /// The path that it is given or that is behind its descriptor.
+    /// The path passed to it, or the one behind its descriptor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<Raw>,
     /// Its return value, if it succeeded.
@@ -359,7 +359,7 @@ pub struct EventRecord {
     pub error: Option<String>,
     /// When it began.
     pub start_seconds: f64,
-    /// How long it took, with one stop of the tracer in it.
+    /// How long it took, including one stop of the tracer.
     pub seconds: f64,
 }
 

@@ -14,19 +14,19 @@ pub struct TreeDocument {
     pub schema: SchemaTag<TreeDocument>,
     /// The program, as the user named it.
     pub program: Raw,
-    /// The loader that decides.
+    /// The loader whose rules apply.
     pub loader: LoaderRecord,
-    /// Objects in load order; the program first. Objects that were not found are not in it.
+    /// Objects in load order, the program first; objects that were not found are left out.
     pub objects: Vec<ObjectRecord>,
-    /// Where requests are searched: each distinct list once, for the objects whose `search` names it.
+    /// Where requests are searched: each distinct list once; the `search` of an object names its list.
     pub searches: Vec<SearchRecord>,
     /// Every request for an object, in the order in which the loader makes them.
     pub edges: Vec<EdgeRecord>,
-    /// What a person should know, worst first.
+    /// What the user should know, worst first.
     pub findings: Vec<FindingRecord>,
     /// The predicted system calls of the loader.
     pub calls: CallsRecord,
-    /// Prediction beside measurement, if the program was run (`--check`).
+    /// The prediction compared with a measurement, if the program was run (`--check`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comparison: Option<CallComparison>,
 }
@@ -107,14 +107,14 @@ pub struct ObjectRecord {
     pub runpath: Option<Raw>,
     /// DF_1_NODEFLIB: system directories are left out of its searches.
     pub no_default_lib: bool,
-    /// Index into `searches`: where its own requests are searched. `None` if it was not asked for.
+    /// Index into `searches`: where its own requests are searched; null if it requests nothing by name.
     pub search: Option<usize>,
 }
 
 /// The directories of a search, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SearchRecord {
-    /// The directories; the cache is among them at its place.
+    /// The directories; the cache is among them at its position.
     pub directories: Vec<SearchDirectoryRecord>,
 }
 
@@ -123,9 +123,9 @@ pub struct SearchRecord {
 pub struct SearchDirectoryRecord {
     /// The directory with tokens replaced; empty for the current directory; the cache's path for `cache`.
     pub path: Raw,
-    /// What names it.
+    /// What named it.
     pub source: Why,
-    /// Whether it exists; `None` if not looked up.
+    /// Whether it exists; null if it was not looked up.
     pub exists: Option<bool>,
 }
 
@@ -137,7 +137,7 @@ impl ObjectRecord {
     }
 }
 
-/// By which rule a path came up.
+/// The rule by which a path came up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FoundBy {
@@ -181,7 +181,7 @@ impl FoundBy {
 /// Why a path was taken or considered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Why {
-    /// By which rule.
+    /// The rule.
     pub by: FoundBy,
     /// The object whose RPATH or RUNPATH it is.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -190,7 +190,7 @@ pub struct Why {
     pub text: String,
 }
 
-/// Why an edge exists.
+/// The kinds of request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestKind {
@@ -223,7 +223,7 @@ impl RequestKind {
     }
 }
 
-/// What came of a request.
+/// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EdgeResult {
@@ -237,22 +237,22 @@ pub enum EdgeResult {
     Fatal,
 }
 
-/// One request for an object and what came of it.
+/// One request for an object and its outcome.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct EdgeRecord {
-    /// Who asked.
+    /// The object that asked.
     pub from: usize,
-    /// By which means.
+    /// The kind of request.
     pub kind: RequestKind,
-    /// The name as written.
+    /// The name as written in the file.
     pub name: Raw,
     /// What came of it.
     pub result: EdgeResult,
     /// The object that serves it.
     pub object: Option<usize>,
-    /// Why that one.
+    /// Why that object.
     pub why: Option<Why>,
-    /// Where the loader stops.
+    /// The path at which the loader stops.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<Raw>,
     /// Why nothing serves it.
@@ -262,7 +262,7 @@ pub struct EdgeRecord {
     pub tries: Vec<TryRecord>,
 }
 
-/// What a search met at one path.
+/// What a search found at one path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TryOutcome {
@@ -272,9 +272,9 @@ pub enum TryOutcome {
     NotFound,
     /// The directory is known not to exist; no call is made.
     DirectoryMissing,
-    /// The other class.
+    /// A file of the other ELF class.
     OtherClass,
-    /// Another machine.
+    /// A file for another machine.
     OtherMachine,
     /// Not readable.
     PermissionDenied,
@@ -293,9 +293,9 @@ pub enum TryOutcome {
 pub struct TryRecord {
     /// The path, as passed to open(2).
     pub path: Raw,
-    /// What sent the loader there.
+    /// The rule that sent the loader there.
     pub source: Why,
-    /// What it met.
+    /// What it found there.
     pub result: TryOutcome,
     /// The result in words.
     pub text: String,
@@ -307,7 +307,7 @@ pub struct TryRecord {
 pub enum Level {
     /// The program does not start.
     Error,
-    /// It starts here and now, and may not elsewhere or tomorrow.
+    /// It starts here and now, but may fail elsewhere or later.
     Warning,
     /// Worth knowing.
     Note,
@@ -337,13 +337,13 @@ pub enum FindingSlug {
     MissingInterpreter,
     /// A needed symbol version is not defined.
     MissingVersion,
-    /// A version is needed from a file that nothing loaded bears as a name.
+    /// A version is needed from a file, and no loaded object has its name.
     VersionFileUnknown,
     /// Another file of the same name was passed over.
     Shadowed,
     /// Two objects with one soname.
     DuplicateSoname,
-    /// Found only thanks to an earlier object.
+    /// Found only because of an earlier object.
     Accidental,
     /// A search directory does not exist.
     DeadDirectory,
@@ -353,13 +353,13 @@ pub enum FindingSlug {
     ImportsDlopen,
     /// Declares what it loads at run time.
     DlopenNote,
-    /// Another CPU takes another file.
+    /// On another CPU, another file is loaded.
     HwcapsVariant,
     /// `$ORIGIN` is a symbolic link's directory.
     OriginThroughSymlink,
     /// The cache names a file that is gone.
     StaleCache,
-    /// A missing library lies in a directory of ld.so.conf, and the cache does not have it.
+    /// A missing library is in a directory of ld.so.conf, but not in the cache.
     NotInCache,
     /// A kind that this document version does not know; see `message`.
     Other,
@@ -380,10 +380,10 @@ pub struct FindingRecord {
     /// The path it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<Raw>,
-    /// Another object that has a part in it.
+    /// Another object that is involved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub other: Option<usize>,
-    /// All of it as one sentence.
+    /// The whole finding as one sentence.
     pub message: String,
 }
 
@@ -392,7 +392,7 @@ pub struct FindingRecord {
 pub struct CallsRecord {
     /// Whether the loader's version is one whose calls are modelled. If it is not, the counts mean nothing.
     pub modelled: bool,
-    /// Per name, by name.
+    /// The counts, by name.
     pub counts: Vec<CallCountRecord>,
 }
 
@@ -415,7 +415,7 @@ impl CallsRecord {
     }
 }
 
-/// Prediction beside measurement.
+/// The predicted calls compared with the measured ones.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CallComparison {
     /// Whether every row is equal.

@@ -9,35 +9,35 @@ use underpin_bench::{Analysis, Difference, Interval, Metric, VariantSummary};
 /// The command as it is and on each allocator, interleaved.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct AllocatorTrial {
-    /// Timed runs of each.
+    /// Number of timed runs of each.
     pub runs: usize,
-    /// Runs of each that were watched for memory.
+    /// Number of runs of each that were watched for memory.
     pub memory_runs: usize,
     /// Median wall time of the command as it is.
     pub wall_seconds: Interval,
     /// Median of its peak resident memory; null if memory cannot be watched here.
     pub rss_bytes: Option<Interval>,
-    /// Each allocator beside it.
+    /// Each allocator compared with the command as it is.
     pub allocators: Vec<TriedAllocator>,
 }
 
-/// One allocator beside the command as it is.
+/// One allocator compared with the command as it is.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TriedAllocator {
     /// Its name for `underpin run --malloc`.
     pub name: String,
-    /// Wall time over that of the command as it is.
+    /// Its wall time over that of the command as it is.
     pub wall: TrialRatio,
-    /// The same of peak resident memory; null if memory cannot be watched here.
+    /// The same for peak resident memory; null if memory cannot be watched here.
     pub rss: Option<TrialRatio>,
 }
 
-/// A ratio and what it says.
+/// A ratio and its verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TrialRatio {
     /// The ratio with its interval.
     pub ratio: Interval,
-    /// What these runs say.
+    /// The verdict of these runs.
     pub verdict: Difference,
 }
 

@@ -26,18 +26,18 @@ impl Document for VerifyDocument {
 pub struct VerifyFile {
     /// The file.
     pub path: Raw,
-    /// What is to be said of it, in a word.
+    /// The verdict.
     pub state: VerifyState,
     /// Whether it carries a binding of its own.
     pub bound: bool,
     /// Why its original cannot be restored, a sentence; absent if it can be.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_undoable: Option<String>,
-    /// Libraries that it names by absolute path without a record of a binding: whether they are those that were bound
-    /// cannot be told.
+    /// Libraries that it names by absolute path without a record of a binding: they cannot be compared with those that
+    /// were bound.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unrecorded: Vec<Raw>,
-    /// Objects that it loads, itself left out.
+    /// Number of objects that it loads, besides itself.
     pub objects: usize,
     /// How far the real loader was asked.
     pub loader: LoaderAsked,
@@ -46,17 +46,17 @@ pub struct VerifyFile {
     pub not_asked: Option<String>,
     /// What differs from the unbound original, a sentence each.
     pub differences: Vec<String>,
-    /// Bound names whose object is gone or another, a sentence each.
+    /// Bound names whose object is missing or has changed, a sentence each.
     pub stale: Vec<String>,
-    /// Symbols compared, if that was asked for.
+    /// Number of symbols compared, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub symbols: Option<usize>,
-    /// Prediction beside measurement, if the program was run.
+    /// The prediction compared with a measurement, if the program was run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comparison: Option<CallComparison>,
 }
 
-/// How far the real loader was asked.
+/// Whether the real loader was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LoaderAsked {
@@ -68,19 +68,19 @@ pub enum LoaderAsked {
     ModelOnly,
 }
 
-/// What is to be said of a file.
+/// The verdict on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum VerifyState {
-    /// It carries no binding of its own, and what it loads is bound rightly or not bound.
+    /// It carries no binding of its own, and what it loads is bound correctly or not bound.
     NotBound,
     /// It loads what its original loads.
     LoadsTheSame,
     /// It loads what it was bound to, and its original cannot be restored any more.
     LoadsTheSameCannotBeUndone,
-    /// A bound name, or the folder in which late names are searched, leads to something else than when it was bound.
+    /// A bound name, or the folder in which late names are searched, leads to something other than when it was bound.
     Stale,
-    /// It loads something else than its original.
+    /// It loads something other than its original.
     Differs,
     /// It is bound and carries no record: nothing is known.
     BoundWithoutRecord,

@@ -15,7 +15,7 @@ pub struct FileRecord {
     pub byte_order: String,
     /// How it was linked, in words: `dynamic PIE`, `static executable`.
     pub linkage: String,
-    /// File size.
+    /// Size of the file in bytes.
     pub bytes: u64,
     /// PT_INTERP.
     pub interpreter: Option<Raw>,
@@ -23,28 +23,28 @@ pub struct FileRecord {
     pub libc: Option<LibcRecord>,
     /// The allocator behind `malloc`; in a program that never calls it, the only one.
     pub allocator: AllocatorRecord,
-    /// Every allocator that serves the program, with whom; the first is the one above.
+    /// Every allocator that serves the program, and which code it serves; the first is the one above.
     pub served_by: Vec<AllocatorRecord>,
     /// Allocators whose code is in the file.
     pub allocators: Vec<PartRecord>,
-    /// Allocators that the file only mentions, in texts; nothing shows that they serve it.
+    /// Allocators that the file only mentions in strings; nothing shows that they serve it.
     pub allocator_hints: Vec<PartRecord>,
     /// Languages that left traces, C excepted.
     pub languages: Vec<PartRecord>,
-    /// No symbol table: what is said rests on dynamic symbols, notes and text.
+    /// Whether the symbol table is gone: the findings then rest on dynamic symbols, notes and strings.
     pub stripped: bool,
     /// The build id, in hexadecimal.
     pub build_id: Option<String>,
-    /// What `underpin build` wrote into the file about itself: claims, beside which the other fields are what the file shows.
+    /// What `underpin build` wrote into the file about itself; the other fields are what the file itself shows.
     pub claims: Vec<ClaimRecord>,
-    /// What was done against exploits.
+    /// Hardening against exploits.
     pub hardening: Vec<HardeningRecord>,
 }
 
 /// A claim of the note of `underpin build`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ClaimRecord {
-    /// Of what: `allocator`, `libc`, `toolchain` and others.
+    /// What it is about: `allocator`, `libc`, `toolchain` and others.
     pub key: Raw,
     /// What.
     pub value: Raw,
@@ -57,7 +57,7 @@ pub struct LibcRecord {
     pub name: String,
     /// Its version, if it is inside the file and left one.
     pub version: Option<Raw>,
-    /// Whether its code is in the file; else it is loaded at run time.
+    /// Whether its code is in the file; otherwise it is loaded at run time.
     pub inside: bool,
     /// What tells so.
     pub evidence: Vec<String>,
@@ -78,16 +78,16 @@ pub struct AllocatorRecord {
     pub name: Option<String>,
     /// Where it comes from.
     pub origin: AllocatorOrigin,
-    /// The library that brings it: a soname, or the name of the C library.
+    /// The library that provides it: a soname, or the name of the C library.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub library: Option<Raw>,
-    /// Whom it serves.
+    /// Which code it serves.
     pub serves: AllocatorServes,
-    /// What tells so.
+    /// The evidence.
     pub evidence: Vec<String>,
 }
 
-/// Whom an allocator serves.
+/// Which code an allocator serves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AllocatorServes {
@@ -124,7 +124,7 @@ pub enum AllocatorOrigin {
     NeededLibrary,
     /// The C library of the target.
     Libc,
-    /// The file does not tell.
+    /// Unknown: the file does not show it.
     #[default]
     Unknown,
 }
@@ -199,10 +199,10 @@ pub struct HardeningRecord {
 pub enum HardeningState {
     /// In place.
     Good,
-    /// In place in part, or absent if that is common.
+    /// Partly in place, or absent where that is common.
     Weak,
     /// Absent or dangerous.
     Bad,
-    /// The file cannot tell.
+    /// The file does not show it.
     Unknown,
 }

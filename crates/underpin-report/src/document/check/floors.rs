@@ -9,12 +9,12 @@ use serde::Serialize;
 pub struct FloorRecord {
     /// The prefix of the versions: `GLIBC`, `GLIBCXX`.
     pub family: String,
-    /// The library's name for a reader.
+    /// The library's usual name.
     pub library: String,
     /// The oldest version that is accepted: the highest asked for, or the release that first defines a marker such as
     /// `GLIBC_ABI_DT_RELR`.
     pub version: String,
-    /// What remains if weak symbols asked for nothing; null if all are weak.
+    /// The floor if weak symbols are ignored; null if all are weak.
     pub strong_version: Option<String>,
     /// Every version asked for, newest first.
     pub steps: Vec<StepRecord>,
@@ -35,11 +35,11 @@ pub struct StepRecord {
     pub version: String,
     /// The file that must define it.
     pub file: Raw,
-    /// Only weak symbols ask for it; the loader refuses all the same.
+    /// Whether only weak symbols ask for it; the loader refuses the program all the same.
     pub weak_only: bool,
-    /// The loader itself lets it be missing.
+    /// Whether the loader accepts that it is missing.
     pub optional: bool,
-    /// Who asks, and for which symbols.
+    /// Which objects ask for it, for which symbols.
     pub demands: Vec<DemandRecord>,
 }
 
@@ -60,7 +60,7 @@ pub struct SymbolRecord {
     /// The name as written in the source, if it differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub demangled: Option<String>,
-    /// Bound STB_WEAK.
+    /// Whether its binding is STB_WEAK.
     pub weak: bool,
 }
 
@@ -70,11 +70,11 @@ pub struct HiddenRecord {
     /// The version name, if it is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// What it is and what follows, in a sentence.
+    /// What it is and what follows from it, in a sentence.
     pub message: String,
     /// The objects that have it.
     pub objects: Vec<Raw>,
-    /// The glibc that first accepts it, if that is what it amounts to.
+    /// The first glibc that accepts it, if there is one.
     pub glibc: Option<String>,
 }
 

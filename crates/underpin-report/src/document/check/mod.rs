@@ -139,7 +139,7 @@ pub struct LimitRecord {
     pub allowed: String,
     /// The floor, hidden needs included; null if nothing is asked of that family.
     pub floor: Option<String>,
-    /// Whether the floor is at or below it.
+    /// Whether the floor does not exceed it.
     pub kept: bool,
     /// The steps above it.
     pub above: Vec<StepRecord>,
@@ -152,7 +152,7 @@ pub struct LimitRecord {
 pub struct ExpectationRecord {
     /// As written: `static`, `malloc=mimalloc`, `glibc<=2.28`.
     pub text: String,
-    /// How it fared.
+    /// Whether it is met.
     pub outcome: ExpectationOutcome,
     /// What was found instead, or what is not known; empty if it is met.
     pub found: String,
@@ -166,7 +166,7 @@ pub enum ExpectationOutcome {
     Met,
     /// It does not.
     Unmet,
-    /// The file does not tell; that does not satisfy it.
+    /// The file does not show it, which does not satisfy the expectation.
     NotKnown,
 }
 

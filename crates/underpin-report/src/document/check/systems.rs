@@ -9,9 +9,9 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// On the base install.
+    /// It starts on the base install.
     Runs,
-    /// Once some libraries are installed.
+    /// It starts once some libraries are installed.
     RunsIfInstalled,
     /// It does not start.
     Refuses,
@@ -45,15 +45,15 @@ pub struct SystemRecord {
     pub answer: Answer,
     /// Every reason why it does not.
     pub reasons: Vec<ReasonRecord>,
-    /// What is to be installed; if the answer is `unknown`, what would be in any case.
+    /// What has to be installed; if the answer is `unknown`, what has to be in any case.
     pub install: Vec<InstallRecord>,
     /// The command that installs it.
     pub command: Option<String>,
-    /// Which facts are missing for an answer; empty unless it is `unknown`.
+    /// Facts that are missing for an answer; empty unless it is `unknown`.
     pub lacks: Vec<String>,
-    /// What makes the answer less sure, though no fact is missing.
+    /// Reasons why the answer is less certain, though no fact is missing.
     pub doubts: Vec<String>,
-    /// What holds there beyond starting or not.
+    /// Further facts about the program on that system.
     pub notes: Vec<String>,
 }
 
@@ -62,7 +62,7 @@ pub struct SystemRecord {
 pub struct ReasonRecord {
     /// The kind of reason.
     pub kind: ReasonKind,
-    /// In a short clause.
+    /// The reason, a short clause.
     pub message: String,
     /// The version that is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,10 +70,10 @@ pub struct ReasonRecord {
     /// The newest version of that family there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub newest: Option<String>,
-    /// Only weak symbols ask for it.
+    /// Whether only weak symbols ask for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weak_only: Option<bool>,
-    /// Who asks, for which symbols.
+    /// Which objects ask for it, for which symbols.
     pub demands: Vec<DemandRecord>,
 }
 
@@ -83,11 +83,11 @@ pub struct ReasonRecord {
 pub enum ReasonKind {
     /// Made for another machine.
     OtherMachine,
-    /// PT_INTERP is not there.
+    /// The loader named in PT_INTERP does not exist there.
     InterpreterMissing,
     /// A version is not defined there.
     VersionMissing,
-    /// A library is not to be had there.
+    /// A library is not available there.
     LibraryAbsent,
     /// The kernel is too old.
     KernelTooOld,
