@@ -43,8 +43,8 @@ pub fn run(dry: bool) -> anyhow::Result<()> {
         "# Sanitizers over the Ruby binding\n\n\
          `cargo xtask sanitize`, with {}. mruby and the C beside it are compiled with `-fsanitize=address`; each block of \
          memory is an allocation of its own. Reports are what AddressSanitizer or LeakSanitizer found; leaks of mruby itself \
-         that are known and end with the interpreter stand in `foolsgold/crates/mruby/native/leaks.supp`. First, a deliberate use after the \
-         end has to be reported.\n\n\
+         that are known and end with the interpreter are listed in `foolsgold/crates/mruby/native/leaks.supp`. First, a deliberate use after \
+         free has to be reported.\n\n\
          | test | what it does | tests passed | reports |\n|---|---|---:|---:|\n{rows}",
         compiler()?
     );

@@ -27,7 +27,7 @@ pub fn all(processors: &[Processor]) -> anyhow::Result<()> {
         build::is_static(&file)?;
         serves(*processor, &file)?;
         let megabytes = fs::metadata(&file)?.len() as f64 / 1e6;
-        println!("{}: {megabytes:.1} MB, static, serves the demo", file.display());
+        println!("{}: {megabytes:.1} MB, static, serves the demonstration", file.display());
         if processor.of_kernel() == std::env::consts::ARCH {
             tests("foolsgold", "FOOLSGOLD_TEST_PROGRAM", &file)?;
             let underpin = build::program(&run::workspace(), &run::target(), "underpin", *processor)?;

@@ -26,7 +26,7 @@ pub fn page(contenders: &[Contender], series: &[Series], weights: &[Weight]) -> 
     let mut text = table::machine("foolsgold beside Thin, Puma and h2o", "cargo xtask bench foolsgold");
     let _ = writeln!(
         text,
-        "One application, foolsgold's demo: a page of 1 KB from a template, a request id and a counter. Thin 1.8 \
+        "One application, foolsgold's demonstration: a page of 1 KB from a template, a request id and a counter. Thin 1.8 \
          (`--threaded --threadpool-size 16`) and Puma (`-t 16:16`) run it in CRuby with Debian's packages, h2o in its \
          mruby handler (2 threads): the same config.ru, middlewares and map, with a counter for each thread. Page \
          alone is a single lambda without any of that, in both. foolsgold runs with its defaults. `ab -c N -n 10000 \

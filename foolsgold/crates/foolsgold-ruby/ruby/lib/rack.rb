@@ -1,7 +1,8 @@
-# Rack for foolsgold: the parts that nearly every application uses are loaded at once, the others on first use.
+# Rack for foolsgold: the names that all parts share are loaded at once, each part when its constant is first used.
 #
-# The interpreter's heap is restored after each request, so what is not loaded costs nothing. A missing constant of Rack
-# is looked up here and its file is required; mruby has no autoload.
+# A part that the application names while it is loaded belongs to the snapshot. One that is first named in a request is
+# discarded with the request and loaded again by the next one that names it, if nothing is shared. Modules of mruby have
+# no autoload of their own, so `const_missing` requires the file.
 
 require "rack/constants"
 

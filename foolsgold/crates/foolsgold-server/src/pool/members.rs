@@ -225,13 +225,13 @@ pub(super) fn lost(shared: &Arc<Shared>, thread: &Arc<AtomicBool>, request: Opti
     }
     shared.died.fetch_add(1, Ordering::Relaxed);
     let lost = members.lost();
-    // If there was a surplus thread, the others are enough.
+    // A surplus thread takes the place of the lost one: then none has to be started.
     let replaced = shared.queue.take_surplus() || (lost <= MOST_LOST && add(shared, Kind::Replacement).is_ok());
     let request = request.unwrap_or_else(|| "a request".to_owned());
     let then = if replaced { "is replaced" } else { "is not replaced" };
     (shared.report)(&format!("{request}: cannot be stopped; its interpreter {then} ({lost} lost now)"));
     if members.alive() == 0 {
-        (shared.report)("every interpreter is lost, and no other may be made");
+        (shared.report)("every interpreter is lost, and no more may be started");
         shared.failed.notify_one();
     }
 }

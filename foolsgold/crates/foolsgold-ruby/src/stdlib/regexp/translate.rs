@@ -30,7 +30,8 @@ struct Frame {
     start: usize,
 }
 
-/// The deepest nesting of groups; fancy-regex has a lower limit anyway, but with an unclear message.
+/// The deepest nesting of groups that is translated. fancy-regex accepts less (64 levels); its error is reported as
+/// [`Reason::TooDeep`] too.
 const DEEPEST: usize = 200;
 
 /// Translates a pattern.
