@@ -151,8 +151,10 @@ fn named(root: &dyn Root, closure: &Closure, items: &[Item], wish: &Wish<'_>) ->
 fn of_one_file(root: &dyn Root, closure: &Closure, machine: Machine, items: &[Item]) -> Vec<Notice> {
     let libraries =
         items.iter().filter(|item| !matches!(item.reason, IncludedBecause::Program | IncludedBecause::Loader));
-    let mut notices =
-        vec![Notice::Memory { size: libraries.map(|item| item.size).sum(), given_back: machine == Machine::X86_64 }];
+    // Only the launcher for x86-64 maps read-only segments again from the bundle's file: on AArch64 that would lose the
+    // loader's PROT_BTI.
+    let given_back = machine == Machine::X86_64;
+    let mut notices = vec![Notice::Memory { size: libraries.map(|item| item.size).sum(), given_back }];
     let converts = |object: &underpin_resolve::Object| {
         let libc = object.soname.as_ref().is_some_and(|soname| soname.starts_with(b"libc.so"));
         !libc && !scan::imports(root, object.path.as_ref(), &[b"iconv_open"]).is_empty()
