@@ -269,8 +269,8 @@ fn library_row(svg: &mut Svg, library: &LibraryRecord, scale: &Scale, y: f64) {
     svg.close();
 }
 
-/// The greatest power of ten that is not above `value`. By multiplication: powf and log10 would load libm at every
-/// start of the program, which otherwise depends on few libraries.
+/// The largest power of ten that is at most `value`. Multiplied step by step: powf and log10 would make the program
+/// depend on libm, which would then be loaded at every start.
 fn power_of_ten_below(value: f64) -> f64 {
     let mut power = 1e-12;
     while power * 10.0 <= value {

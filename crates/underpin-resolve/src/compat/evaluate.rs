@@ -114,7 +114,7 @@ impl Evaluation<'_> {
                 self.reasons.push(RuledOutBecause::KernelTooOld { needs: floor.floor.clone(), has: has.clone() });
             }
             Some(_) => {}
-            // No system in the table has a kernel older than the oldest that any maintained glibc requires.
+            // The table omits the kernel only of recent and rolling systems: none of them is this old.
             None if floor.floor <= Number::new(&[4, 0]) => {}
             None => self.lacks.push(UnknownBecause::Kernel { needs: floor.floor.clone() }),
         }

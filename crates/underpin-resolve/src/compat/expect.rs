@@ -4,7 +4,7 @@
 //! lack of data.
 
 use super::allocator::{AllocatorFinding, AllocatorOrigin, Served};
-use super::floor::HiddenKind;
+use super::floor::{HiddenFloor, HiddenKind};
 use super::platform::Arch;
 use super::subject::Subject;
 use super::version::Number;
@@ -334,11 +334,12 @@ fn floor(of: Floor, below: bool, limit: &Number, compat: &Compat) -> Result<(), 
         return Err((ExpectationOutcome::Unmet, format!("it needs {name} {needs}")));
     }
     // Needs without a version number that no known release meets.
-    let open = floors.hidden.iter().find(|hidden| of == Floor::Family("GLIBC") && hidden.glibc.is_none());
+    let is_open = |hidden: &&HiddenFloor| hidden.glibc.is_none() && hidden.kind != HiddenKind::RelrOnMusl;
+    let open = floors.hidden.iter().find(is_open).filter(|_| of == Floor::Family("GLIBC"));
     let why = |kind: &HiddenKind| match kind {
-        HiddenKind::Marker { version, .. } => format!("since when glibc has {version} is not known"),
-        HiddenKind::RelrWithoutMarker => "its packed relocations work with some releases of glibc only".to_owned(),
-        HiddenKind::Private => "which glibc has the private symbols that it uses is not known".to_owned(),
+        HiddenKind::Marker { version, .. } => format!("the first glibc with {version} is not known"),
+        HiddenKind::RelrWithoutMarker => "its packed relocations work only with some releases of glibc".to_owned(),
+        HiddenKind::Private => "which releases of glibc have the private symbols that it uses is not known".to_owned(),
         HiddenKind::RelrOnMusl => String::new(),
     };
     match open {
