@@ -64,7 +64,7 @@ pub use record::{
     VariantRecord,
 };
 pub use reported::Reported;
-pub use rules::{Rules, Until, UntilError, parse_duration};
+pub use rules::{Rules, StoppingRule, UntilError, parse_duration};
 pub use schedule::{Order, Schedule};
 pub use shell_word::shell_word;
 pub use stats::Interval;

@@ -15,7 +15,7 @@ use crate::outcome::RunOutcome;
 use crate::record::{
     BenchRecord, End, Header, MemoryRun, MissingMetric, RowName, Sample, Stopped, TimedRun, VariantRecord,
 };
-use crate::rules::{Rules, Until};
+use crate::rules::{Rules, StoppingRule};
 use crate::schedule::Schedule;
 use crate::stats::{Bootstrap, median_interval};
 use crate::units::Nanos;
@@ -302,7 +302,7 @@ impl Session<'_> {
     }
 
     /// Whether every interval that the rule is about is narrow enough.
-    fn narrow(&self, until: Until) -> bool {
+    fn narrow(&self, until: StoppingRule) -> bool {
         let reference = self.experiment.reference;
         let others = (0..self.experiment.candidates.len()).filter(|&index| !until.ratio || index != reference);
         let metric = if self.experiment.load().is_some() { self.record.primary() } else { until.metric };

@@ -24,7 +24,7 @@ pub struct Rules {
     /// Time for everything.
     pub budget_ns: Option<Nanos>,
     /// When an interval is narrow enough.
-    pub until: Option<Until>,
+    pub until: Option<StoppingRule>,
     /// Watched runs of each variant.
     pub memory_runs: u32,
     /// After the exec, how long the first process takes to settle.
@@ -75,7 +75,7 @@ impl Rules {
 
 /// How narrow an interval is to become, as in `ratio ±2%` or `median ±1%`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Until {
+pub struct StoppingRule {
     /// The ratios to the reference; otherwise the medians.
     pub ratio: bool,
     /// Half of the width of the interval, as a share of the estimate.
@@ -89,10 +89,10 @@ pub struct Until {
 #[error("cannot read {0:?}; write `ratio ±2%` or `median ±1%`")]
 pub struct UntilError(String);
 
-impl FromStr for Until {
+impl FromStr for StoppingRule {
     type Err = UntilError;
 
-    fn from_str(text: &str) -> Result<Until, UntilError> {
+    fn from_str(text: &str) -> Result<StoppingRule, UntilError> {
         let wrong = || UntilError(text.to_owned());
         let rest = text.trim();
         let (ratio, rest) = match (rest.strip_prefix("ratio"), rest.strip_prefix("median")) {
@@ -105,11 +105,11 @@ impl FromStr for Until {
         if !(percent > 0.0 && percent.is_finite()) {
             return Err(wrong());
         }
-        Ok(Until { ratio, within: percent / 100.0, metric: Metric::Wall })
+        Ok(StoppingRule { ratio, within: percent / 100.0, metric: Metric::Wall })
     }
 }
 
-impl fmt::Display for Until {
+impl fmt::Display for StoppingRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ±{}%", if self.ratio { "ratio" } else { "median" }, self.within * 100.0)
     }
@@ -139,14 +139,14 @@ mod tests {
 
     #[test]
     fn stopping_rules_are_read_however_they_are_typed() {
-        let rule = Until { ratio: true, within: 0.02, metric: Metric::Wall };
+        let rule = StoppingRule { ratio: true, within: 0.02, metric: Metric::Wall };
         for text in ["ratio ±2%", "ratio +-2%", "ratio 2 %", " ratio±2%", "ratio +/-2%"] {
             assert_eq!(text.parse(), Ok(rule), "{text}");
         }
         assert_eq!(rule.to_string().parse(), Ok(rule));
-        assert!(!"median ±1%".parse::<Until>().unwrap().ratio);
+        assert!(!"median ±1%".parse::<StoppingRule>().unwrap().ratio);
         for text in ["", "ratio", "ratio 2", "ratio -%", "mean ±1%", "ratio ±0%", "ratio ±inf%"] {
-            assert!(text.parse::<Until>().is_err(), "{text}");
+            assert!(text.parse::<StoppingRule>().is_err(), "{text}");
         }
     }
 

@@ -51,5 +51,7 @@ pub use note::{PackageNote, Probe, Properties, ResolutionCache};
 pub use section::{Section, SectionKind};
 pub use source::{FileSource, Source};
 pub use symbol::VersionedSymbol;
-pub use symbol::{Binding, Export, Import, NeedStrength, SymbolKind, SymbolSource, VersionDefinition, VersionNeed};
+pub use symbol::{
+    Export, Import, NeedStrength, SymbolBinding, SymbolKind, SymbolSource, VersionDefinition, VersionNeed,
+};
 pub use units::{FileOffset, Vaddr};

@@ -14,7 +14,7 @@ use object::read::elf::{Dyn, FileHeader, ProgramHeader, SectionHeader, Sym};
 
 /// Class and byte order: all that is needed to read and write a structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub struct Encoding {
     /// Width of addresses.
     pub class: Class,
     /// Byte order.
@@ -134,15 +134,15 @@ impl From<RawSegment> for Segment {
 
 /// Calls a generic function with the header type of the class.
 macro_rules! by_class {
-    ($layout:expr, $function:ident($($argument:expr),*)) => {
-        match $layout.class {
+    ($encoding:expr, $function:ident($($argument:expr),*)) => {
+        match $encoding.class {
             Class::Elf32 => $function::<FileHeader32<object::Endianness>>($($argument),*),
             Class::Elf64 => $function::<FileHeader64<object::Endianness>>($($argument),*),
         }
     };
 }
 
-impl Layout {
+impl Encoding {
     pub(crate) fn order(self) -> object::Endianness {
         match self.endian {
             Endian::Little => object::Endianness::Little,

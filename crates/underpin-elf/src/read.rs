@@ -4,7 +4,7 @@
 //! looked at. If a tag occurs twice the last one wins, as in glibc's `elf_get_dynamic_info` (`get-dynamic-info.h`) and
 //! musl's `decode_vec` (`ldso/dynlink.c`).
 
-use crate::raw::{Layout, RawHeader};
+use crate::raw::{Encoding, RawHeader};
 use crate::strings::{StringTable, read_strings};
 use crate::window::Window;
 use crate::{Class, DependencyTag, Dynamic, Elf, ElfError, Endian, Fault, FileOffset, FileType, Ident, Machine};
@@ -17,15 +17,15 @@ const INTERPRETER_MAX: u64 = 4096;
 
 pub(crate) fn read_elf<S: Source + ?Sized>(source: &S) -> Result<Elf, ElfError> {
     let window = Window::open(source)?;
-    let (layout, ident_bytes) = read_ident(window.head())?;
+    let (encoding, ident_bytes) = read_ident(window.head())?;
     let truncated = || fault_at(Fault::Truncated { what: "the ELF header" }, window.len());
-    let header = layout.header(window.head()).ok_or_else(truncated)?;
+    let header = encoding.header(window.head()).ok_or_else(truncated)?;
     if header.version != 1 {
         return Err(fault_at(Fault::BadHeader { field: "e_version", value: u64::from(header.version) }, 20));
     }
     let ident = Ident {
-        class: layout.class,
-        endian: layout.endian,
+        class: encoding.class,
+        endian: encoding.endian,
         machine: Machine(header.machine),
         file_type: FileType::from_raw(header.kind),
         os_abi: ident_bytes.0,
@@ -37,12 +37,12 @@ pub(crate) fn read_elf<S: Source + ?Sized>(source: &S) -> Result<Elf, ElfError> 
         entry: Vaddr(header.entry),
         segments_offset: FileOffset(header.phoff),
         segment_entry_size: header.phentsize,
-        segments: read_segments(&window, layout, &header)?,
+        segments: read_segments(&window, encoding, &header)?,
         interpreter: None,
         dynamic: None,
     };
     elf.interpreter = read_interpreter(&window, &elf)?;
-    elf.dynamic = read_dynamic(&window, layout, &elf)?;
+    elf.dynamic = read_dynamic(&window, encoding, &elf)?;
     Ok(elf)
 }
 
@@ -51,7 +51,7 @@ fn fault_at(fault: Fault, offset: u64) -> ElfError {
 }
 
 /// Class and byte order, and EI_OSABI with EI_ABIVERSION.
-pub(crate) fn read_ident(head: &[u8]) -> Result<(Layout, (u8, u8)), ElfError> {
+pub(crate) fn read_ident(head: &[u8]) -> Result<(Encoding, (u8, u8)), ElfError> {
     let magic = head.get(..4);
     if magic.is_some_and(|magic| magic != elf::ELFMAG) {
         return Err(fault_at(Fault::BadMagic, 0));
@@ -73,26 +73,26 @@ pub(crate) fn read_ident(head: &[u8]) -> Result<(Layout, (u8, u8)), ElfError> {
     if version != 1 {
         return bad("EI_VERSION", version, 6);
     }
-    Ok((Layout { class, endian }, (os_abi, abi_version)))
+    Ok((Encoding { class, endian }, (os_abi, abi_version)))
 }
 
 fn read_segments<S: Source + ?Sized>(
     window: &Window<'_, S>,
-    layout: Layout,
+    encoding: Encoding,
     header: &RawHeader,
 ) -> Result<Vec<Segment>, ElfError> {
     if header.phnum == 0 {
         return Ok(Vec::new());
     }
     let entry = usize::from(header.phentsize);
-    if entry < layout.segment_size() {
-        let offset = if layout.class == Class::Elf64 { 54 } else { 42 };
+    if entry < encoding.segment_size() {
+        let offset = if encoding.class == Class::Elf64 { 54 } else { 42 };
         return Err(fault_at(Fault::BadHeader { field: "e_phentsize", value: entry as u64 }, offset));
     }
     let size = u64::from(header.phnum).saturating_mul(entry as u64);
     let bytes = window.range(header.phoff, size, "the program headers")?;
     let mut segments = Vec::with_capacity(usize::from(header.phnum));
-    segments.extend(bytes.chunks_exact(entry).filter_map(|bytes| layout.segment(bytes).map(Segment::from)));
+    segments.extend(bytes.chunks_exact(entry).filter_map(|bytes| encoding.segment(bytes).map(Segment::from)));
     Ok(segments)
 }
 
@@ -117,7 +117,7 @@ fn read_interpreter<S: Source + ?Sized>(window: &Window<'_, S>, elf: &Elf) -> Re
 /// detached debug files).
 fn read_dynamic<S: Source + ?Sized>(
     window: &Window<'_, S>,
-    layout: Layout,
+    encoding: Encoding,
     elf: &Elf,
 ) -> Result<Option<Dynamic>, ElfError> {
     let wanted = |segment: &&Segment| segment.kind == SegmentKind::Dynamic && segment.file_size > 0;
@@ -127,8 +127,8 @@ fn read_dynamic<S: Source + ?Sized>(
     // Loaders use the address; the offset counts only if no PT_LOAD covers it.
     let offset = elf.offset_of(segment.vaddr).unwrap_or(segment.offset).0;
     let bytes = window.range(offset, segment.file_size, "the dynamic section")?;
-    let (entries, ended) = layout.dynamic(&bytes);
-    let entries = if ended { entries } else { read_past_end(window, layout, elf, segment, offset)? };
+    let (entries, ended) = encoding.dynamic(&bytes);
+    let entries = if ended { entries } else { read_past_end(window, encoding, elf, segment, offset)? };
     let mut dynamic = Dynamic::default();
     let wanted = collect(&mut dynamic, &entries);
     if !wanted.is_empty() {
@@ -146,7 +146,7 @@ fn read_dynamic<S: Source + ?Sized>(
 /// larger memory size means zeros.
 fn read_past_end<S: Source + ?Sized>(
     window: &Window<'_, S>,
-    layout: Layout,
+    encoding: Encoding,
     elf: &Elf,
     segment: &Segment,
     offset: u64,
@@ -156,9 +156,9 @@ fn read_past_end<S: Source + ?Sized>(
         return Err(unended);
     };
     let bytes = window.up_to(offset, u64::MAX, limit, "the dynamic section")?;
-    let (entries, ended) = layout.dynamic(&bytes);
+    let (entries, ended) = encoding.dynamic(&bytes);
     let zeros = load.memory_size.saturating_sub(load.file_size);
-    if ended || zeros >= layout.entry_size() as u64 { Ok(entries) } else { Err(unended) }
+    if ended || zeros >= encoding.entry_size() as u64 { Ok(entries) } else { Err(unended) }
 }
 
 fn string_table<'e>(elf: &'e Elf, dynamic: &Dynamic, dynamic_offset: u64) -> Result<StringTable<'e>, ElfError> {

@@ -10,7 +10,7 @@ use serde::Serialize;
 /// `ST_BIND` of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Binding {
+pub enum SymbolBinding {
     /// STB_LOCAL.
     Local,
     /// STB_GLOBAL.
@@ -23,16 +23,16 @@ pub enum Binding {
     Other(u8),
 }
 
-impl Binding {
+impl SymbolBinding {
     /// The binding of a raw `ST_BIND`.
     #[must_use]
-    pub fn from_raw(raw: u8) -> Binding {
+    pub fn from_raw(raw: u8) -> SymbolBinding {
         match raw {
-            0 => Binding::Local,
-            1 => Binding::Global,
-            2 => Binding::Weak,
-            10 => Binding::Unique,
-            other => Binding::Other(other),
+            0 => SymbolBinding::Local,
+            1 => SymbolBinding::Global,
+            2 => SymbolBinding::Weak,
+            10 => SymbolBinding::Unique,
+            other => SymbolBinding::Other(other),
         }
     }
 }
@@ -85,7 +85,7 @@ pub struct Import {
     /// Its name.
     pub name: BString,
     /// Weak imports may stay unresolved.
-    pub binding: Binding,
+    pub binding: SymbolBinding,
     /// Function, data, thread-local.
     pub kind: SymbolKind,
     /// Index into [`crate::Details::version_needs`], if the import is bound to a version.
@@ -98,7 +98,7 @@ pub struct Export {
     /// Its name.
     pub name: BString,
     /// Global, weak or unique.
-    pub binding: Binding,
+    pub binding: SymbolBinding,
     /// Function, data, thread-local.
     pub kind: SymbolKind,
     /// `st_value`.
@@ -145,7 +145,7 @@ pub struct VersionedSymbol {
     pub name: BString,
     /// Weak: the program was written to work without it, yet the loader refuses to start it because of the version
     /// need.
-    pub binding: Binding,
+    pub binding: SymbolBinding,
 }
 
 /// Why a version is needed.
@@ -166,7 +166,7 @@ impl VersionNeed {
     pub fn strength(&self) -> NeedStrength {
         if self.symbols.is_empty() {
             NeedStrength::Marker
-        } else if self.symbols.iter().all(|symbol| symbol.binding == Binding::Weak) {
+        } else if self.symbols.iter().all(|symbol| symbol.binding == SymbolBinding::Weak) {
             NeedStrength::WeakOnly
         } else {
             NeedStrength::Strong

@@ -6,7 +6,7 @@ use common::{details, run_any, sample, system_files};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use underpin_elf::{Binding, Details, Elf, LinkFacts, SymbolKind, VersionNeed};
+use underpin_elf::{Details, Elf, LinkFacts, SymbolBinding, SymbolKind, VersionNeed};
 use underpin_test_support::need;
 
 /// A sample of this system, the files that the project is measured with, and one C library of each cross package.
@@ -67,13 +67,13 @@ fn readelf_symbols(path: &Path) -> Vec<Symbol> {
     symbols
 }
 
-fn binding(binding: Binding) -> String {
+fn binding(binding: SymbolBinding) -> String {
     let name = match binding {
-        Binding::Local => "LOCAL",
-        Binding::Global => "GLOBAL",
-        Binding::Weak => "WEAK",
-        Binding::Unique => "UNIQUE",
-        Binding::Other(_) => "?",
+        SymbolBinding::Local => "LOCAL",
+        SymbolBinding::Global => "GLOBAL",
+        SymbolBinding::Weak => "WEAK",
+        SymbolBinding::Unique => "UNIQUE",
+        SymbolBinding::Other(_) => "?",
     };
     name.to_string()
 }

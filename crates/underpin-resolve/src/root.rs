@@ -10,7 +10,7 @@ mod path;
 
 pub use host::HostRoot;
 pub use memory::MemoryRoot;
-pub use overlay::{Bytes, OverlayRoot, PatchedSource};
+pub use overlay::{OverlayRoot, PatchedSource, SharedSource};
 pub use path::lexical;
 
 use bstr::BStr;

@@ -10,7 +10,7 @@ mod common;
 use common::{modelled, spack};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use underpin_resolve::storm::{Client, FileSystemTable, Memory, Mountpoints, Node, Operations};
+use underpin_resolve::storm::{Client, FileSystemTable, Mountpoints, Node, Operations, Retention};
 use underpin_resolve::{Closure, Environment, HostRoot};
 use underpin_slowfs::{Counts, Mounted, Options, SlowFs};
 use underpin_test_support::{Fixture, Output, need};
@@ -114,7 +114,7 @@ fn where_names_are_remembered_the_second_start_asks_only_for_what_is_not_there()
     let dir = Fixture::new();
     let program = program_with_a_search(&dir);
     let options = Options { entry_ttl: EVER, attribute_ttl: EVER, ..Options::default() };
-    let client = Client { found: Memory::Always, attributes: Memory::Always, ..fuse() };
+    let client = Client { found: Retention::Always, attributes: Retention::Always, ..fuse() };
     let Some(slow) = slow(&dir, &program, &options) else { return };
     let predicted = slow.predicted(&client);
     assert_eq!(predicted[1].lookups, predicted[1].absent);
@@ -134,7 +134,8 @@ fn where_everything_is_remembered_the_second_start_only_opens() {
     let dir = Fixture::new();
     let program = program_with_a_search(&dir);
     let options = Options { entry_ttl: EVER, attribute_ttl: EVER, negative_ttl: Some(EVER), ..Options::default() };
-    let client = Client { found: Memory::Always, attributes: Memory::Always, absent: Memory::Always, ..fuse() };
+    let client =
+        Client { found: Retention::Always, attributes: Retention::Always, absent: Retention::Always, ..fuse() };
     let Some(slow) = slow(&dir, &program, &options) else { return };
     let predicted = slow.predicted(&client);
     assert_eq!((predicted[1].lookups, predicted[1].opens), (0, 3));

@@ -14,7 +14,7 @@ use underpin_rewrite::bytes::{BoundObject, record, rewrite, undo};
 use underpin_rewrite::files::{
     BoundName, HardLinks, Job, JobOutcome, Jobs, Keep, NullProgress, Progress, ReplaceError,
 };
-use underpin_rewrite::files::{JobKind, StaleReason, Status, Step, Summary, run_all, status, status_all};
+use underpin_rewrite::files::{JobKind, JobPhase, JobsSummary, StaleReason, Status, run_all, status, status_all};
 use underpin_rewrite::{Edits, Rename, RewriteOptions};
 use underpin_test_support::{Fixture, need, skip};
 
@@ -124,7 +124,7 @@ fn temporaries(dir: &Path) -> Vec<PathBuf> {
     entries.map(|entry| entry.unwrap().path()).filter(|path| path.to_str().unwrap().contains(".underpin-")).collect()
 }
 
-fn outcome<'s>(summary: &'s Summary, path: &Path) -> &'s JobOutcome {
+fn outcome<'s>(summary: &'s JobsSummary, path: &Path) -> &'s JobOutcome {
     &summary.results.iter().find(|result| result.path == path).unwrap().outcome
 }
 
@@ -308,10 +308,10 @@ fn set_id_programs_are_bound_by_the_models_word() {
 }
 
 #[derive(Default)]
-struct Counted(Mutex<(Vec<(Step, usize)>, usize)>);
+struct Counted(Mutex<(Vec<(JobPhase, usize)>, usize)>);
 
 impl Progress for Counted {
-    fn begin(&self, step: Step, items: usize) {
+    fn begin(&self, step: JobPhase, items: usize) {
         self.0.lock().unwrap().0.push((step, items));
     }
     fn done(&self, _: &Path) {
@@ -327,7 +327,7 @@ fn progress_is_told_item_by_item() {
     let _ = run_all(&bind_jobs(dir.path()), &counted);
     let (steps, done) = counted.0.into_inner().unwrap();
     let files = LIBRARIES + PROGRAMS;
-    assert_eq!(steps, [(Step::Asking, PROGRAMS), (Step::Replacing, files), (Step::Verifying, PROGRAMS)]);
+    assert_eq!(steps, [(JobPhase::Asking, PROGRAMS), (JobPhase::Replacing, files), (JobPhase::Verifying, PROGRAMS)]);
     assert_eq!(done, files + 2 * PROGRAMS);
 }
 

@@ -9,9 +9,9 @@ use std::thread::sleep;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use underpin_resolve::Environment;
 use underpin_rewrite::bytes::{record, rewrite, undo};
-use underpin_rewrite::files::{Baseline, BoundName, HardLinks, Keep, Target, Verifier, clean, verify_rewritten};
+use underpin_rewrite::files::{Baseline, BoundName, HardLinks, HeldFile, Keep, Verifier, clean, verify_rewritten};
 use underpin_rewrite::{Edits, Rename, RewriteOptions};
-use underpin_test_support::{Fixture, need};
+use underpin_test_support::{Fixture, Random, need};
 
 const CHILD: &str = "UNDERPIN_TEST_BINDS_FOR_EVER";
 const KILLS: usize = 320;
@@ -20,7 +20,7 @@ const KILLS: usize = 320;
 fn bind_and_unbind_for_ever(program: &Path) {
     let verifier = Verifier::new(Environment::empty());
     loop {
-        let target = Target::open(program, None).unwrap();
+        let target = HeldFile::open(program, None).unwrap();
         let old = target.read().unwrap();
         let (new, bound) = match record(&old).unwrap() {
             Some(_) => (undo(&old).unwrap(), Vec::new()),
@@ -53,19 +53,6 @@ fn bind(program: &Path, original: &[u8]) -> Vec<u8> {
     rewrite(original, &edits, &RewriteOptions::default()).unwrap().apply(original)
 }
 
-/// A small generator of random numbers (splitmix64); the seed is printed, so that a failure can be reproduced.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut value = self.0;
-        value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (value ^ (value >> 31)) % limit
-    }
-}
-
 #[test]
 fn killed_at_any_instant_the_file_is_the_old_one_or_the_new_one() {
     if let Some(program) = std::env::var_os(CHILD) {
@@ -85,7 +72,7 @@ fn killed_at_any_instant_the_file_is_the_old_one_or_the_new_one() {
     let new = bind(&program, &old);
     let seed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
     println!("seed {seed}");
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let (mut olds, mut news, mut leftovers, mut finished) = (0, 0, 0, 0);
     for _ in 0..KILLS {
         let mut child = Command::new(std::env::current_exe().unwrap())

@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use underpin_rewrite::files::{Disagreement, FileIdentity, HardLinks, Keep, ReplaceError, Replaced, Target, Times};
+use underpin_rewrite::files::{Disagreement, FileIdentity, HardLinks, HeldFile, Keep, ReplaceError, Replaced, Times};
 use underpin_rewrite::files::{clean, replace};
 use underpin_test_support::{Fixture, need, skip};
 
@@ -246,12 +246,12 @@ fn a_file_that_changes_while_the_copy_is_verified_is_left_alone() {
 fn two_at_once_do_not_fight() {
     let dir = Fixture::new();
     let file = dir.write("prog", "old");
-    let first = Target::open(&file, None).unwrap();
-    let error = Target::open(&file, None).unwrap_err();
+    let first = HeldFile::open(&file, None).unwrap();
+    let error = HeldFile::open(&file, None).unwrap_err();
     assert!(matches!(error, ReplaceError::Busy { .. }), "{error}");
     first.replace(b"new", &Keep::default(), |_| Ok(())).unwrap();
     // The first still holds the old file, which is no longer there.
-    assert_eq!(Target::open(&file, None).unwrap().read().unwrap(), b"new");
+    assert_eq!(HeldFile::open(&file, None).unwrap().read().unwrap(), b"new");
 }
 
 #[test]
@@ -307,7 +307,7 @@ fn what_is_no_regular_file_is_refused() {
     let dir = Fixture::new();
     dir.must("mkfifo", ["pipe"]);
     for path in [dir.join("pipe"), dir.mkdir("folder"), PathBuf::from("/dev/null")] {
-        let error = Target::open(&path, None).unwrap_err();
+        let error = HeldFile::open(&path, None).unwrap_err();
         assert!(matches!(error, ReplaceError::NotAFile { .. }), "{error}");
     }
 }

@@ -93,12 +93,12 @@ impl Drop for Progress {
 }
 
 impl files::Progress for Progress {
-    fn begin(&self, step: files::Step, items: usize) {
+    fn begin(&self, step: files::JobPhase, items: usize) {
         let name = match step {
-            files::Step::Asking => "asking",
-            files::Step::Replacing => "files",
-            files::Step::Verifying => "verifying",
-            files::Step::RollingBack => "taking back",
+            files::JobPhase::Asking => "asking",
+            files::JobPhase::Replacing => "files",
+            files::JobPhase::Verifying => "verifying",
+            files::JobPhase::RollingBack => "taking back",
         };
         self.begin_part(name, items);
     }

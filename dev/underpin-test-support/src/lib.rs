@@ -21,6 +21,7 @@ mod browser;
 mod fixture;
 mod loader;
 mod need;
+mod random;
 
 pub use allocator::prefixed_jemalloc;
 pub use browser::{Browser, Look};
@@ -30,3 +31,4 @@ pub use need::{
     PATCHELF_VERSIONS, ZIG_VERSIONS, all_required, auditwheel, available, missing, patchelfs, skip,
     skip_without_target, zigs,
 };
+pub use random::Random;

@@ -5,7 +5,7 @@
 use crate::budget::Budget;
 use crate::deep::count;
 use crate::deep::versions::{self, Names, Versions};
-use crate::raw::Layout;
+use crate::raw::Encoding;
 use crate::strings::{Nearby, StringTable, read_strings};
 use crate::window::Window;
 use crate::{Dynamic, Elf, ElfError, LinkFacts, Source, Vaddr, VersionNeed};
@@ -23,7 +23,7 @@ pub(crate) fn read<S: Source + ?Sized>(
     let mut facts = LinkFacts::default();
     let Some(dynamic) = elf.dynamic.as_ref() else { return Ok(facts) };
     let Some((at, size)) = dynamic.string_table else { return Ok(facts) };
-    let layout = Layout { class: elf.ident.class, endian: elf.ident.endian };
+    let encoding = Encoding { class: elf.ident.class, endian: elf.ident.endian };
     let (start, end) = tables_of(elf, dynamic, at, size);
     let window = Window::around(source, start, end, "the version tables")?;
     let mut budget = Budget::of(window.len());
@@ -33,11 +33,11 @@ pub(crate) fn read<S: Source + ?Sized>(
         let mut names = Names { strings: &mut strings, budget: &mut budget };
         if let Some((vaddr, count)) = dynamic.verneed.filter(|(_, count)| *count > 0) {
             let mut region = count::table(&window, elf, vaddr, "DT_VERNEED", GUESS)?;
-            versions::read_needs(&mut tables, layout, &mut region, count, &mut names)?;
+            versions::read_needs(&mut tables, encoding, &mut region, count, &mut names)?;
         }
         if let Some((vaddr, count)) = dynamic.verdef.filter(|(_, count)| *count > 0) {
             let mut region = count::table(&window, elf, vaddr, "DT_VERDEF", GUESS)?;
-            versions::read_definitions(&mut tables, layout, &mut region, count, &mut names)?;
+            versions::read_definitions(&mut tables, encoding, &mut region, count, &mut names)?;
         }
     }
     facts.version_needs = tables.needs;
@@ -48,7 +48,7 @@ pub(crate) fn read<S: Source + ?Sized>(
         let held = strings.size().min(size);
         let places = places_of(strings.get(0, held)?, wanted);
         if !places.is_empty() {
-            facts.imports = Symbols { window: &window, layout, elf, dynamic }.imported(&places)?;
+            facts.imports = Symbols { window: &window, encoding, elf, dynamic }.imported(&places)?;
         }
     }
     Ok(facts)
@@ -71,11 +71,11 @@ pub(crate) fn imports_under<S: Source + ?Sized>(
         return Ok(false);
     };
     let Some(table) = StringTable::new(elf, strings) else { return Ok(false) };
-    let layout = Layout { class: elf.ident.class, endian: elf.ident.endian };
+    let encoding = Encoding { class: elf.ident.class, endian: elf.ident.endian };
     let window = Window::around(source, 0, 0, "the symbol versions")?;
-    let count = match count::between_tables(dynamic, layout).filter(|count| *count <= FEW) {
+    let count = match count::between_tables(dynamic, encoding).filter(|count| *count <= FEW) {
         Some(count) => count,
-        None => count::dynamic_symbols(&window, layout, elf, dynamic, &[])?,
+        None => count::dynamic_symbols(&window, encoding, elf, dynamic, &[])?,
     };
     // The count in a DT_HASH with words of 64 bits can be any number.
     let size = count.saturating_mul(2);
@@ -84,11 +84,11 @@ pub(crate) fn imports_under<S: Source + ?Sized>(
     // Bit 15 hides a version from the linker. A crafted file names thousands of versions: they are not checked one by
     // one.
     let is_meant =
-        |bytes: &[u8; 2]| layout.u16(bytes, 0).is_some_and(|index| indices.binary_search(&(index & 0x7fff)).is_ok());
+        |bytes: &[u8; 2]| encoding.u16(bytes, 0).is_some_and(|index| indices.binary_search(&(index & 0x7fff)).is_ok());
     let entries = (0u64..).zip(versions.get(0, held)?.as_chunks::<2>().0);
     let bound: Vec<u64> = entries.filter(|(_, bytes)| is_meant(bytes)).map(|(at, _)| at).collect();
     let (Some(first), Some(last)) = (bound.first(), bound.last()) else { return Ok(false) };
-    let entry = layout.symbol_size() as u64;
+    let entry = encoding.symbol_size() as u64;
     let region = count::table(&window, elf, symbols, "the dynamic symbol table", 0)?;
     let behind = |at: u64| at.saturating_sub(*first).saturating_mul(entry);
     let bytes = region.piece(first.saturating_mul(entry), behind(last.saturating_add(1)))?;
@@ -96,7 +96,7 @@ pub(crate) fn imports_under<S: Source + ?Sized>(
         .iter()
         .filter_map(|at| {
             let at = usize::try_from(behind(*at)).ok()?;
-            let symbol = layout.symbol(bytes.get(at..)?.get(..layout.symbol_size())?)?;
+            let symbol = encoding.symbol(bytes.get(at..)?.get(..encoding.symbol_size())?)?;
             (symbol.section == 0).then_some(u64::from(symbol.name))
         })
         .collect();
@@ -124,7 +124,7 @@ fn tables_of(elf: &Elf, dynamic: &Dynamic, strings: Vaddr, size: u64) -> (u64, u
 
 struct Symbols<'a, 's, S: ?Sized> {
     window: &'a Window<'s, S>,
-    layout: Layout,
+    encoding: Encoding,
     elf: &'a Elf,
     dynamic: &'a Dynamic,
 }
@@ -133,13 +133,13 @@ impl<S: Source + ?Sized> Symbols<'_, '_, S> {
     /// Which of the names belong to undefined symbols. `places` are the offsets of the names among the strings.
     fn imported(&self, places: &[(u64, &[u8])]) -> Result<Vec<BString>, ElfError> {
         let Some(table) = self.dynamic.symbol_table else { return Ok(Vec::new()) };
-        let entry = self.layout.symbol_size();
-        let count = count::dynamic_symbols(self.window, self.layout, self.elf, self.dynamic, &[])?;
+        let entry = self.encoding.symbol_size();
+        let count = count::dynamic_symbols(self.window, self.encoding, self.elf, self.dynamic, &[])?;
         let needed = count.saturating_mul(entry as u64);
         let mut region = count::table(self.window, self.elf, table, "the dynamic symbol table", needed)?;
         let mut found: Vec<BString> = Vec::new();
         for bytes in region.get(0, needed)?.chunks_exact(entry).skip(1) {
-            let Some(symbol) = self.layout.symbol(bytes).filter(|symbol| symbol.section == 0) else { continue };
+            let Some(symbol) = self.encoding.symbol(bytes).filter(|symbol| symbol.section == 0) else { continue };
             let hit = places.iter().find(|(at, _)| *at == u64::from(symbol.name));
             if let Some((_, name)) = hit.filter(|(_, name)| !found.iter().any(|known| known == name)) {
                 found.push((*name).into());

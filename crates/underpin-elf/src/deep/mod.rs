@@ -14,7 +14,7 @@ mod symbols;
 mod traces;
 mod versions;
 
-use crate::raw::Layout;
+use crate::raw::Encoding;
 use crate::read::read_ident;
 use crate::window::Window;
 use crate::{Details, Elf, ElfError, Notes, Section, Source};
@@ -26,18 +26,18 @@ use traces::Traces;
 /// Reads everything that [`Details`] holds.
 pub(crate) fn read_details<S: Source + ?Sized>(source: &S, elf: &Elf) -> Result<Details, ElfError> {
     let window = Window::open(source)?;
-    let (layout, _) = read_ident(window.head())?;
+    let (encoding, _) = read_ident(window.head())?;
     let mut defects = Vec::new();
-    let sections = sections_or_defect(&window, layout, &mut defects);
-    let reader = Reader { window: &window, layout, elf, sections: &sections };
+    let sections = sections_or_defect(&window, encoding, &mut defects);
+    let reader = Reader { window: &window, encoding, elf, sections: &sections };
     let mut traces = Traces::default();
     let mut symbols = reader.dynamic(&mut traces)?;
     let has_symtab = reader.static_table(&mut symbols, &mut traces).unwrap_or_else(|error| {
         defects.push(error);
         true
     });
-    let notes = notes::read(&window, layout, elf, &sections, &mut defects);
-    let scan_incomplete = scan::run(&window, layout, elf, &sections, &mut traces)?;
+    let notes = notes::read(&window, encoding, elf, &sections, &mut defects);
+    let scan_incomplete = scan::run(&window, encoding, elf, &sections, &mut traces)?;
     let known = Known { elf, sections: &sections, symbols: &symbols, notes: &notes, has_symtab, scan_incomplete };
     let identity = identify::run(&reader, &known, &mut traces, &mut defects);
     let hardening = harden::run(elf, &notes, &identity, &mut traces, symbols.from);
@@ -58,10 +58,10 @@ pub(crate) fn read_details<S: Source + ?Sized>(source: &S, elf: &Elf) -> Result<
 /// The sections; none, and a defect, if their table is damaged: loaders do not look at it.
 fn sections_or_defect<S: Source + ?Sized>(
     window: &Window<'_, S>,
-    layout: Layout,
+    encoding: Encoding,
     defects: &mut Vec<ElfError>,
 ) -> Vec<Section> {
-    sections::read(window, layout, defects).unwrap_or_else(|error| {
+    sections::read(window, encoding, defects).unwrap_or_else(|error| {
         defects.push(error);
         Vec::new()
     })
@@ -70,9 +70,9 @@ fn sections_or_defect<S: Source + ?Sized>(
 /// Whether the dynamic symbol table defines a name.
 pub(crate) fn defines<S: Source + ?Sized>(source: &S, elf: &Elf, name: &[u8]) -> Result<bool, ElfError> {
     let window = Window::open(source)?;
-    let (layout, _) = read_ident(window.head())?;
-    let sections = sections_or_defect(&window, layout, &mut Vec::new());
-    let reader = Reader { window: &window, layout, elf, sections: &sections };
+    let (encoding, _) = read_ident(window.head())?;
+    let sections = sections_or_defect(&window, encoding, &mut Vec::new());
+    let reader = Reader { window: &window, encoding, elf, sections: &sections };
     let symbols = reader.dynamic(&mut Traces::default())?;
     Ok(symbols.exports.iter().any(|export| export.name == name))
 }
@@ -80,9 +80,9 @@ pub(crate) fn defines<S: Source + ?Sized>(source: &S, elf: &Elf, name: &[u8]) ->
 /// Reads the notes alone, with the sections that hold them.
 pub(crate) fn read_notes<S: Source + ?Sized>(source: &S, elf: &Elf) -> Result<(Notes, Vec<ElfError>), ElfError> {
     let window = Window::open(source)?;
-    let (layout, _) = read_ident(window.head())?;
+    let (encoding, _) = read_ident(window.head())?;
     let mut defects = Vec::new();
-    let sections = sections_or_defect(&window, layout, &mut defects);
-    let notes = notes::read(&window, layout, elf, &sections, &mut defects);
+    let sections = sections_or_defect(&window, encoding, &mut defects);
+    let notes = notes::read(&window, encoding, elf, &sections, &mut defects);
     Ok((notes, defects))
 }

@@ -1,6 +1,6 @@
 //! Reads notes from segments and sections, and decodes those that have a use.
 
-use crate::raw::Layout;
+use crate::raw::Encoding;
 use crate::window::Window;
 use crate::{
     AbiOs, AbiTag, BuildId, BuildNote, CachedName, CachedPlace, DlopenNote, DlopenPriority, Elf, ElfError, Fault,
@@ -13,7 +13,7 @@ use serde::Deserialize;
 /// All notes; a malformed note ends its own list and goes to `defects`.
 pub(crate) fn read<S: Source + ?Sized>(
     window: &Window<'_, S>,
-    layout: Layout,
+    encoding: Encoding,
     elf: &Elf,
     sections: &[Section],
     defects: &mut Vec<ElfError>,
@@ -22,7 +22,7 @@ pub(crate) fn read<S: Source + ?Sized>(
     for (offset, size, align) in ranges(elf, sections, window.len()) {
         match window.range(offset, size, "the notes") {
             Ok(bytes) => {
-                let list = List { layout, machine: elf.ident.machine, offset, align };
+                let list = List { encoding, machine: elf.ident.machine, offset, align };
                 if let Err(error) = list.read(&bytes, &mut notes) {
                     defects.push(error);
                 }
@@ -61,7 +61,7 @@ fn ranges(elf: &Elf, sections: &[Section], len: u64) -> Vec<(u64, u64, u64)> {
 
 /// One list of notes. Fields are padded to 4 bytes, or to 8 if the list has that alignment (gABI, `elf(5)`).
 struct List {
-    layout: Layout,
+    encoding: Encoding,
     machine: Machine,
     offset: u64,
     align: u64,
@@ -96,9 +96,9 @@ impl List {
     fn note<'b>(&self, bytes: &'b [u8], at: usize) -> Option<(Note<'b>, usize)> {
         let align = if self.align == 8 { 8 } else { 4 };
         let head = bytes.get(at..)?;
-        let size = |field| self.layout.u32(head, field).and_then(|size| usize::try_from(size).ok());
+        let size = |field| self.encoding.u32(head, field).and_then(|size| usize::try_from(size).ok());
         let (owner_size, content_size) = (size(0)?, size(4)?);
-        let kind = self.layout.u32(head, 8)?;
+        let kind = self.encoding.u32(head, 8)?;
         let owner_at = at.checked_add(12)?;
         let content_at = owner_at.checked_add(owner_size)?.checked_next_multiple_of(align)?;
         let owner = bytes.get(owner_at..)?.get(..owner_size)?.trim_end_with(|last| last == '\0');
@@ -125,7 +125,7 @@ impl List {
     }
 
     fn abi_tag(&self, content: &[u8]) -> Option<AbiTag> {
-        let word = |at: usize| self.layout.u32(content, at);
+        let word = |at: usize| self.encoding.u32(content, at);
         let os = match word(0)? {
             0 => AbiOs::Linux,
             1 => AbiOs::Hurd,
@@ -140,10 +140,10 @@ impl List {
     /// things on each machine (Linux gABI extensions, x86-64 psABI, AArch64 sysvabi).
     fn properties(&self, mut content: &[u8], properties: &mut Properties) -> Option<()> {
         while content.len() >= 8 {
-            let (kind, size) = (self.layout.u32(content, 0)?, self.layout.u32(content, 4)?);
+            let (kind, size) = (self.encoding.u32(content, 0)?, self.encoding.u32(content, 4)?);
             let size = usize::try_from(size).ok()?;
             let data = content.get(8..)?.get(..size)?;
-            let bits = self.layout.u32(data, 0);
+            let bits = self.encoding.u32(data, 0);
             match (self.machine, kind, bits) {
                 (Machine::X86_64 | Machine::I386, 0xc000_8002, Some(bits)) => {
                     properties.x86_isa_needed = Some(IsaLevels(bits));
@@ -161,7 +161,7 @@ impl List {
                 }
                 _ => {}
             }
-            let next = size.checked_add(8)?.checked_next_multiple_of(self.layout.word_size())?;
+            let next = size.checked_add(8)?.checked_next_multiple_of(self.encoding.word_size())?;
             content = content.get(next.min(content.len())..)?;
         }
         Some(())
@@ -169,9 +169,9 @@ impl List {
 
     /// Three addresses, then three strings (SystemTap, `UserSpaceProbeImplementation`).
     fn probe(&self, content: &[u8]) -> Option<Probe> {
-        let size = self.layout.word_size();
+        let size = self.encoding.word_size();
         let mut words = content.chunks_exact(size);
-        let mut address = || self.layout.word(words.next()?, 0).map(Vaddr);
+        let mut address = || self.encoding.word(words.next()?, 0).map(Vaddr);
         let (pc, base, semaphore) = (address()?, address()?, address()?);
         let mut strings = content.get(size.checked_mul(3)?..)?.split_str("\0").map(BString::from);
         let [provider, name, arguments] = [strings.next()?, strings.next()?, strings.next().unwrap_or_default()];

@@ -8,7 +8,7 @@
 //! time, so that this program does not find them in itself.
 
 use crate::deep::traces::{LibcTag, Subject, Traces, version_prefix};
-use crate::raw::Layout;
+use crate::raw::Encoding;
 use crate::window::Window;
 use crate::{AllocatorKind, Elf, ElfError, Endian, Evidence, Language, Section, SectionKind, Source};
 use bstr::{BString, ByteSlice, Finder};
@@ -172,12 +172,12 @@ fn bins() -> Vec<u8> {
 /// Searches the read-only data; returns whether it was cut off at the limit.
 pub(crate) fn run<S: Source + ?Sized>(
     window: &Window<'_, S>,
-    layout: Layout,
+    encoding: Encoding,
     elf: &Elf,
     sections: &[Section],
     traces: &mut Traces,
 ) -> Result<bool, ElfError> {
-    let needles: Vec<(Needle, Finder<'static>)> = needles(layout.endian)
+    let needles: Vec<(Needle, Finder<'static>)> = needles(encoding.endian)
         .into_iter()
         .map(|needle| {
             let whole: Vec<u8> = std::iter::once(needle.head).chain(needle.tail.iter().copied()).collect();

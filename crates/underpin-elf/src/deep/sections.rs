@@ -1,7 +1,7 @@
 //! Reads the section table.
 
 use crate::budget::{Budget, Strings};
-use crate::raw::{Layout, RawSection};
+use crate::raw::{Encoding, RawSection};
 use crate::region::Region;
 use crate::window::Window;
 use crate::{ElfError, Fault, FileOffset, Section, SectionKind, Source, Vaddr};
@@ -13,24 +13,24 @@ const INDEX_ELSEWHERE: u16 = 0xffff;
 /// The sections; a file without a table has none. Invalid names are left empty and reported in `defects`.
 pub(crate) fn read<S: Source + ?Sized>(
     window: &Window<'_, S>,
-    layout: Layout,
+    encoding: Encoding,
     defects: &mut Vec<ElfError>,
 ) -> Result<Vec<Section>, ElfError> {
-    let Some(header) = layout.header(window.head()).filter(|header| header.shoff != 0) else {
+    let Some(header) = encoding.header(window.head()).filter(|header| header.shoff != 0) else {
         return Ok(Vec::new());
     };
     let entry = usize::from(header.shentsize);
-    if entry < layout.section_size() {
+    if entry < encoding.section_size() {
         let fault = Fault::BadHeader { field: "e_shentsize", value: entry as u64 };
-        return Err(ElfError { fault, offset: FileOffset(if layout.word_size() == 8 { 58 } else { 46 }) });
+        return Err(ElfError { fault, offset: FileOffset(if encoding.word_size() == 8 { 58 } else { 46 }) });
     }
     let first = window.range(header.shoff, entry as u64, "the section table")?;
-    let zero = layout.section(&first).unwrap_or(EMPTY);
+    let zero = encoding.section(&first).unwrap_or(EMPTY);
     let count = if header.shnum == 0 { zero.size } else { u64::from(header.shnum) };
     let names = if header.shstrndx == INDEX_ELSEWHERE { zero.link } else { u32::from(header.shstrndx) };
     let size = count.saturating_mul(entry as u64);
     let bytes = window.range(header.shoff, size, "the section table")?;
-    let raw: Vec<RawSection> = bytes.chunks_exact(entry).filter_map(|bytes| layout.section(bytes)).collect();
+    let raw: Vec<RawSection> = bytes.chunks_exact(entry).filter_map(|bytes| encoding.section(bytes)).collect();
     Ok(with_names(window, &raw, names, defects))
 }
 

@@ -4,11 +4,11 @@ use crate::budget::{Budget, Strings};
 use crate::deep::count;
 use crate::deep::traces::{Seen, Traces};
 use crate::deep::versions::{self, Names, Versions};
-use crate::raw::{Layout, RawSymbol};
+use crate::raw::{Encoding, RawSymbol};
 use crate::region::Region;
 use crate::strings::{Nearby, Reaching, StringTable};
 use crate::window::Window;
-use crate::{Binding, Dynamic, Elf, ElfError, Export, Fault, FileOffset, Import, Section, SectionKind, Source};
+use crate::{Dynamic, Elf, ElfError, Export, Fault, FileOffset, Import, Section, SectionKind, Source, SymbolBinding};
 use crate::{SymbolKind, SymbolSource, Vaddr, VersionedSymbol};
 use bstr::BString;
 
@@ -24,7 +24,7 @@ pub(crate) struct Symbols {
 /// Everything needed to read a table.
 pub(crate) struct Reader<'a, 's, S: ?Sized> {
     pub window: &'a Window<'s, S>,
-    pub layout: Layout,
+    pub encoding: Encoding,
     pub elf: &'a Elf,
     pub sections: &'a [Section],
 }
@@ -48,14 +48,14 @@ impl<S: Source + ?Sized> Reader<'_, '_, S> {
         let mut budget = Budget::of(self.window.len());
         let mut names = Names { strings: &mut strings, budget: &mut budget };
         self.read_versions(dynamic, &mut symbols.versions, &mut names)?;
-        let count = count::dynamic_symbols(self.window, self.layout, self.elf, dynamic, self.sections)?;
+        let count = count::dynamic_symbols(self.window, self.encoding, self.elf, dynamic, self.sections)?;
         let indices = self.version_indices(dynamic, count)?;
-        let entry = self.layout.symbol_size();
+        let entry = self.encoding.symbol_size();
         let bytes_needed = count.saturating_mul(entry as u64);
         let mut region = count::table(self.window, self.elf, table, "the dynamic symbol table", bytes_needed)?;
         let bytes = region.get(0, bytes_needed)?;
         for (index, bytes) in bytes.chunks_exact(entry).enumerate().skip(1) {
-            if let Some(raw) = self.layout.symbol(bytes) {
+            if let Some(raw) = self.encoding.symbol(bytes) {
                 let name = names.strings.string(u64::from(raw.name), names.budget)?;
                 let name = BString::from(name);
                 let version = indices.get(index).copied().unwrap_or(1);
@@ -72,11 +72,11 @@ impl<S: Source + ?Sized> Reader<'_, '_, S> {
         const GUESS: u64 = 4096;
         if let Some((vaddr, count)) = dynamic.verneed.filter(|(_, count)| *count > 0) {
             let mut region = count::table(self.window, self.elf, vaddr, "DT_VERNEED", GUESS)?;
-            versions::read_needs(versions, self.layout, &mut region, count, names)?;
+            versions::read_needs(versions, self.encoding, &mut region, count, names)?;
         }
         if let Some((vaddr, count)) = dynamic.verdef.filter(|(_, count)| *count > 0) {
             let mut region = count::table(self.window, self.elf, vaddr, "DT_VERDEF", GUESS)?;
-            versions::read_definitions(versions, self.layout, &mut region, count, names)?;
+            versions::read_definitions(versions, self.encoding, &mut region, count, names)?;
         }
         Ok(())
     }
@@ -88,7 +88,7 @@ impl<S: Source + ?Sized> Reader<'_, '_, S> {
         let size = count.saturating_mul(2);
         let mut region = count::table(self.window, self.elf, vaddr, "DT_VERSYM", size)?;
         let bytes = region.get(0, size)?;
-        Ok(bytes.chunks_exact(2).filter_map(|bytes| self.layout.u16(bytes, 0)).collect())
+        Ok(bytes.chunks_exact(2).filter_map(|bytes| self.encoding.u16(bytes, 0)).collect())
     }
 
     /// `.symtab`: always searched for traces; kept as imports and exports only if there are no dynamic symbols.
@@ -104,13 +104,13 @@ impl<S: Source + ?Sized> Reader<'_, '_, S> {
         let mut names = Region::new(self.window, "the symbol names (.strtab)", names.offset.0, limit, names.size)?;
         let mut budget = Budget::of(self.window.len());
         let keep = symbols.from == SymbolSource::None;
-        let entry = self.layout.symbol_size();
+        let entry = self.encoding.symbol_size();
         let mut at = table.offset.0;
         let end = at.checked_add(table.size).filter(|end| *end <= self.window.len()).ok_or_else(missing)?;
         while at < end {
             let size = end.saturating_sub(at).min(BATCH.saturating_mul(entry) as u64);
             let bytes = self.window.range(at, size, what)?;
-            for raw in bytes.chunks_exact(entry).filter_map(|bytes| self.layout.symbol(bytes)) {
+            for raw in bytes.chunks_exact(entry).filter_map(|bytes| self.encoding.symbol(bytes)) {
                 let name = names.string(u64::from(raw.name), &mut budget)?;
                 if keep {
                     let name = BString::from(name);
@@ -142,9 +142,10 @@ fn seen(raw: &RawSymbol) -> Seen {
 impl Symbols {
     fn add(&mut self, raw: &RawSymbol, name: BString, version: u16, traces: &mut Traces) {
         traces.see(&name, &seen(raw));
-        let binding = Binding::from_raw(raw.binding);
+        let binding = SymbolBinding::from_raw(raw.binding);
         let kind = SymbolKind::from_raw(raw.kind);
-        if binding == Binding::Local || name.is_empty() || matches!(kind, SymbolKind::Section | SymbolKind::File) {
+        if binding == SymbolBinding::Local || name.is_empty() || matches!(kind, SymbolKind::Section | SymbolKind::File)
+        {
             return;
         }
         // 0 and 1 are VER_NDX_LOCAL and VER_NDX_GLOBAL: no version, even if the base definition has index 1.

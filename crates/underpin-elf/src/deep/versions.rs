@@ -4,7 +4,7 @@
 //! what fits into the table, so a hostile table soon ends in an error.
 
 use crate::budget::{Budget, Strings};
-use crate::raw::Layout;
+use crate::raw::Encoding;
 use crate::region::Region;
 use crate::{ElfError, Source, VersionDefinition, VersionNeed};
 use bstr::BString;
@@ -49,7 +49,7 @@ impl Entries {
 /// Reads DT_VERNEED with DT_VERNEEDNUM `count`.
 pub(crate) fn read_needs<S: Source + ?Sized>(
     versions: &mut Versions,
-    layout: Layout,
+    encoding: Encoding,
     region: &mut Region<'_, '_, S>,
     count: u64,
     names: &mut Names<'_>,
@@ -59,15 +59,15 @@ pub(crate) fn read_needs<S: Source + ?Sized>(
     for _ in 0..count {
         left.next(region, at)?;
         let entry = region.get(at, 16)?;
-        let aux_count = layout.u16(entry, 2).unwrap_or(0);
-        let [file, aux, next] = [4, 8, 12].map(|field| layout.u32(entry, field).unwrap_or(0));
+        let aux_count = encoding.u16(entry, 2).unwrap_or(0);
+        let [file, aux, next] = [4, 8, 12].map(|field| encoding.u32(entry, field).unwrap_or(0));
         let file = names.get(file)?;
         let mut aux_at = at.saturating_add(u64::from(aux));
         for _ in 0..aux_count {
             left.next(region, aux_at)?;
             let entry = region.get(aux_at, 16)?;
-            let [flags, index] = [4, 6].map(|field| layout.u16(entry, field).unwrap_or(0));
-            let [name, next] = [8, 12].map(|field| layout.u32(entry, field).unwrap_or(0));
+            let [flags, index] = [4, 6].map(|field| encoding.u16(entry, field).unwrap_or(0));
+            let [name, next] = [8, 12].map(|field| encoding.u32(entry, field).unwrap_or(0));
             versions.need_of.insert(index & 0x7fff, versions.needs.len());
             names.budget.take(file.len(), "DT_VERNEED", aux_at)?;
             versions.needs.push(VersionNeed {
@@ -92,7 +92,7 @@ pub(crate) fn read_needs<S: Source + ?Sized>(
 /// Reads DT_VERDEF with DT_VERDEFNUM `count`. Only the first name of an entry is its own; the others are parents.
 pub(crate) fn read_definitions<S: Source + ?Sized>(
     versions: &mut Versions,
-    layout: Layout,
+    encoding: Encoding,
     region: &mut Region<'_, '_, S>,
     count: u64,
     names: &mut Names<'_>,
@@ -102,10 +102,10 @@ pub(crate) fn read_definitions<S: Source + ?Sized>(
     for _ in 0..count {
         left.next(region, at)?;
         let entry = region.get(at, 20)?;
-        let [flags, index] = [2, 4].map(|field| layout.u16(entry, field).unwrap_or(0));
-        let [aux, next] = [12, 16].map(|field| layout.u32(entry, field).unwrap_or(0));
+        let [flags, index] = [2, 4].map(|field| encoding.u16(entry, field).unwrap_or(0));
+        let [aux, next] = [12, 16].map(|field| encoding.u32(entry, field).unwrap_or(0));
         let aux_at = at.saturating_add(u64::from(aux));
-        let name = layout.u32(region.get(aux_at, 8)?, 0).unwrap_or(0);
+        let name = encoding.u32(region.get(aux_at, 8)?, 0).unwrap_or(0);
         versions.definition_of.insert(index & 0x7fff, versions.definitions.len());
         versions.definitions.push(VersionDefinition {
             name: names.get(name)?,

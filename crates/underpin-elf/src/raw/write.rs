@@ -1,10 +1,10 @@
 //! Structures as bytes. A value that does not fit the class is truncated, so callers check addresses of 32-bit files
 //! first.
 
-use super::{Layout, RawEntry, RawHeader, RawSection, RawSegment};
+use super::{Encoding, RawEntry, RawHeader, RawSection, RawSegment};
 use crate::{Class, Endian};
 
-impl Layout {
+impl Encoding {
     /// Two bytes.
     #[must_use]
     pub fn u16_bytes(self, value: u16) -> [u8; 2] {
@@ -93,30 +93,30 @@ mod tests {
             (Class::Elf64, Endian::Little),
             (Class::Elf64, Endian::Big),
         ] {
-            let layout = Layout { class, endian };
+            let encoding = Encoding { class, endian };
             let (kind, flags, offset, vaddr) = (1, 5, 0x1000, 0x40_1000);
             let segment =
                 RawSegment { kind, flags, offset, vaddr, paddr: 7, file_size: 8, memory_size: 9, align: 0x20_0000 };
-            let bytes = layout.segment_bytes(&segment);
-            assert_eq!((bytes.len(), layout.segment(&bytes)), (layout.segment_size(), Some(segment)));
+            let bytes = encoding.segment_bytes(&segment);
+            assert_eq!((bytes.len(), encoding.segment(&bytes)), (encoding.segment_size(), Some(segment)));
             let (addr, size, link, info) = (0x40_0200, 0x33, 4, 5);
             let section =
                 RawSection { name: 1, kind: 2, flags: 3, addr, offset, size, link, info, align: 16, entry_size: 24 };
-            let bytes = layout.section_bytes(&section);
-            assert_eq!((bytes.len(), layout.section(&bytes)), (layout.section_size(), Some(section)));
+            let bytes = encoding.section_bytes(&section);
+            assert_eq!((bytes.len(), encoding.section(&bytes)), (encoding.section_size(), Some(section)));
             let entry = RawEntry { tag: 0x6fff_fffe, value: 0x1234_5678 };
-            let bytes = layout.entry_bytes(entry);
-            assert_eq!((bytes.len(), layout.entry(&bytes)), (layout.entry_size(), Some(entry)));
-            assert_eq!(layout.dynamic(&bytes), (vec![(0x6fff_fffe, 0x1234_5678)], false));
-            let mut bytes = vec![0; layout.header_size()];
-            let mut header = layout.header(&bytes).expect("zeros are a header");
+            let bytes = encoding.entry_bytes(entry);
+            assert_eq!((bytes.len(), encoding.entry(&bytes)), (encoding.entry_size(), Some(entry)));
+            assert_eq!(encoding.dynamic(&bytes), (vec![(0x6fff_fffe, 0x1234_5678)], false));
+            let mut bytes = vec![0; encoding.header_size()];
+            let mut header = encoding.header(&bytes).expect("zeros are a header");
             (header.phoff, header.shoff, header.phnum) = (64, 0x8000, 13);
             (header.shentsize, header.shnum, header.shstrndx) = (40, 30, 29);
-            for (at, field) in layout.header_writes(&header) {
+            for (at, field) in encoding.header_writes(&header) {
                 let at = usize::try_from(at).expect("a header is small");
                 bytes[at..][..field.len()].copy_from_slice(&field);
             }
-            assert_eq!(layout.header(&bytes), Some(header));
+            assert_eq!(encoding.header(&bytes), Some(header));
         }
     }
 }

@@ -10,7 +10,7 @@ use bstr::BString;
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use underpin_rewrite::files::{JobOutcome, ObjectResult, Summary};
+use underpin_rewrite::files::{JobOutcome, JobsSummary, ObjectResult};
 use underpin_rewrite::plan::{
     self, BindPlan, CallSum, Decision, EdgePlan, Farm, LeftName, ObjectPlan, ProgramPlan, RefusedObject,
 };
@@ -19,7 +19,7 @@ use underpin_rewrite::{LoadCost, PlacedString, SearchPathEdit, Strategy};
 impl BindDocument {
     /// The document of a plan, with the result for each file if it was carried out.
     #[must_use]
-    pub fn new(plan: &BindPlan, summary: Option<&Summary>) -> BindDocument {
+    pub fn new(plan: &BindPlan, summary: Option<&JobsSummary>) -> BindDocument {
         let files = files(plan, summary);
         BindDocument {
             schema: SchemaTag::new(),
@@ -36,7 +36,7 @@ impl BindDocument {
 impl UnbindDocument {
     /// The result for each file; those that cannot be restored have the reason.
     #[must_use]
-    pub fn new(summary: &Summary, hopeless: &[(PathBuf, Result<(), String>)], keeps_times: bool) -> UnbindDocument {
+    pub fn new(summary: &JobsSummary, hopeless: &[(PathBuf, Result<(), String>)], keeps_times: bool) -> UnbindDocument {
         let done = summary.results.iter().map(BindFile::from);
         UnbindDocument::of((false, keeps_times), done.chain(hopeless.iter().map(planned_unbind)).collect())
     }
@@ -55,7 +55,7 @@ impl UnbindDocument {
 }
 
 /// One record per file of the plan, by path.
-fn files(plan: &BindPlan, summary: Option<&Summary>) -> Vec<BindFile> {
+fn files(plan: &BindPlan, summary: Option<&JobsSummary>) -> Vec<BindFile> {
     let results: HashMap<&Path, &ObjectResult> =
         summary.iter().flat_map(|summary| &summary.results).map(|result| (result.path.as_path(), result)).collect();
     let objects = plan.objects.iter().map(|object| {

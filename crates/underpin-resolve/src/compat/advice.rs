@@ -4,7 +4,7 @@
 
 use super::floor::Floors;
 use super::platform::{Arch, LibcFamily};
-use super::subject::{Subject, Toolchain};
+use super::subject::{BuiltWith, Subject};
 use super::systems::System;
 use super::verdict::{RuledOutBecause, SystemVerdict, Verdict};
 use super::version::{Number, VersionName};
@@ -150,7 +150,7 @@ fn ways(subject: &Subject, target: Option<&Number>, whole_libc: bool) -> Vec<Low
         glibc.max(Number::new(&OLDEST_GLIBC))
     });
     let mut ways = Vec::new();
-    if program.toolchain == Toolchain::Go {
+    if program.toolchain == BuiltWith::Go {
         ways.push(LowerFloor {
             method: Method::GoWithoutCgo,
             command: "CGO_ENABLED=0 go build".to_owned(),
@@ -173,32 +173,32 @@ fn ways(subject: &Subject, target: Option<&Number>, whole_libc: bool) -> Vec<Low
 }
 
 /// Links against an older glibc, whose stubs zig ships.
-fn older_glibc(toolchain: Toolchain, arch: Arch, glibc: &Number) -> LowerFloor {
+fn older_glibc(toolchain: BuiltWith, arch: Arch, glibc: &Number) -> LowerFloor {
     let triple = format!("{}-linux-gnu.{glibc}", arch.triple_name());
     let command = match (toolchain, target(arch)) {
-        (Toolchain::Go, _) => format!("CGO_ENABLED=1 CC='zig cc -target {triple}' go build"),
+        (BuiltWith::Go, _) => format!("CGO_ENABLED=1 CC='zig cc -target {triple}' go build"),
         (_, Some(target)) => format!("underpin build{} --libc glibc:{glibc}{target}", source(toolchain)),
-        (Toolchain::Cxx, None) => format!("zig c++ -target {triple} -o PROG SOURCE.cc"),
+        (BuiltWith::Cxx, None) => format!("zig c++ -target {triple} -o PROG SOURCE.cc"),
         (_, None) => format!("zig cc -target {triple} -o PROG SOURCE.c"),
     };
     LowerFloor { method: Method::ZigGlibc, command, glibc: Some(glibc.clone()) }
 }
 
 /// Links musl in.
-fn static_musl(toolchain: Toolchain, arch: Arch) -> Option<LowerFloor> {
+fn static_musl(toolchain: BuiltWith, arch: Arch) -> Option<LowerFloor> {
     let triple = format!("{}-linux-musl", arch.triple_name());
     let command = match (toolchain, target(arch)) {
-        (Toolchain::Go, _) => return None,
+        (BuiltWith::Go, _) => return None,
         (_, Some(target)) => format!("underpin build{}{target}", source(toolchain)),
-        (Toolchain::Cxx, None) => format!("zig c++ -target {triple} -static -o PROG SOURCE.cc"),
+        (BuiltWith::Cxx, None) => format!("zig c++ -target {triple} -static -o PROG SOURCE.cc"),
         (_, None) => format!("zig cc -target {triple} -static -o PROG SOURCE.c"),
     };
     Some(LowerFloor { method: Method::StaticMusl, command, glibc: None })
 }
 
 /// What is built: a Rust program from the folder with its Cargo.toml, which is most often the current one.
-fn source(toolchain: Toolchain) -> &'static str {
-    if toolchain == Toolchain::Rust { "" } else { " PROJECT" }
+fn source(toolchain: BuiltWith) -> &'static str {
+    if toolchain == BuiltWith::Rust { "" } else { " PROJECT" }
 }
 
 /// The option of `underpin build` for a processor, empty for this machine's; `None` if it does not build for it.

@@ -5,7 +5,7 @@
 //! does in Rust programs. An allocator that the file merely mentions is not reported.
 
 use super::platform::LibcFamily;
-use super::subject::{MallocProvider, ObjectFacts, Subject, Toolchain};
+use super::subject::{BuiltWith, MallocProvider, ObjectFacts, Subject};
 use bstr::BString;
 use serde::Serialize;
 use underpin_elf::{Allocator, AllocatorKind, AllocatorNames};
@@ -118,7 +118,7 @@ fn words(allocator: &Allocator) -> Vec<String> {
 fn serves(allocator: &Allocator, program: &ObjectFacts) -> Served {
     match allocator.kind {
         AllocatorKind::GoRuntime => Served::Go,
-        _ if allocator.names == AllocatorNames::Rust || program.toolchain == Toolchain::Rust => Served::Rust,
+        _ if allocator.names == AllocatorNames::Rust || program.toolchain == BuiltWith::Rust => Served::Rust,
         _ => Served::OwnNames,
     }
 }
@@ -138,7 +138,7 @@ fn malloc_inside(program: &ObjectFacts) -> Option<AllocatorFinding> {
     let of_libc = list.iter().filter(open).find(|allocator| allocator.kind.is_of_libc());
     let chosen = list.iter().filter(open).find(|allocator| !allocator.kind.is_of_libc());
     match (chosen, of_libc) {
-        (Some(_), Some(of_libc)) if program.toolchain == Toolchain::Rust => Some(of(of_libc)),
+        (Some(_), Some(of_libc)) if program.toolchain == BuiltWith::Rust => Some(of(of_libc)),
         (Some(chosen), _) => Some(of(chosen)),
         (None, of_libc) => of_libc.map(of),
     }
@@ -290,7 +290,7 @@ mod tests {
         let mut subject = Subject::alone(ObjectFacts::new("prog", Arch::X86_64));
         subject.program.allocators = vec![unknown(MuslMallocng), unknown(Jemalloc)];
         assert_eq!(served(&subject), [(Some(Jemalloc), Served::Malloc)]);
-        subject.program.toolchain = Toolchain::Rust;
+        subject.program.toolchain = BuiltWith::Rust;
         assert_eq!(served(&subject), [(Some(MuslMallocng), Served::Malloc), (Some(Jemalloc), Served::Rust)]);
         subject.program.allocators = vec![unknown(MuslMallocng)];
         assert_eq!(served(&subject), [(Some(MuslMallocng), Served::Malloc)]);

@@ -4,11 +4,12 @@
 //! functions in a static glibc program reach outside it.
 
 use super::platform::Arch;
-use super::subject::{NeededSymbol, NeededVersion, ObjectFacts, StaticHazard, Toolchain};
+use super::subject::{BuiltWith, NeededSymbol, NeededVersion, ObjectFacts, StaticHazard};
 use super::version::{Number, VersionName};
 use bstr::{BString, ByteSlice};
 use underpin_elf::{
-    AbiOs, Binding, Details, Elf, Identity, Import, IsaLevels, Language, LibcKind, LibcPlacement, Linkage, SymbolKind,
+    AbiOs, Details, Elf, Identity, Import, IsaLevels, Language, LibcKind, LibcPlacement, Linkage, SymbolBinding,
+    SymbolKind,
 };
 
 /// A file that is not meant to run or to be loaded.
@@ -68,7 +69,7 @@ fn version_need(need: &underpin_elf::VersionNeed) -> NeededVersion {
     let symbols = need
         .symbols
         .iter()
-        .map(|symbol| NeededSymbol { name: symbol.name.clone(), weak: symbol.binding == Binding::Weak });
+        .map(|symbol| NeededSymbol { name: symbol.name.clone(), weak: symbol.binding == SymbolBinding::Weak });
     NeededVersion {
         file: need.file.clone(),
         version: VersionName::parse(&need.version.to_str_lossy()),
@@ -78,7 +79,7 @@ fn version_need(need: &underpin_elf::VersionNeed) -> NeededVersion {
 }
 
 fn is_plain(import: &&Import) -> bool {
-    import.version.is_none() && import.binding != Binding::Weak
+    import.version.is_none() && import.binding != SymbolBinding::Weak
 }
 
 fn kernel(details: &Details) -> Option<Number> {
@@ -88,18 +89,18 @@ fn kernel(details: &Details) -> Option<Number> {
 }
 
 /// The strongest trace decides: Rust and Go programs often contain C, C++ programs always do.
-fn toolchain(identity: &Identity) -> Toolchain {
+fn toolchain(identity: &Identity) -> BuiltWith {
     let has = |language| identity.languages.iter().any(|trace| trace.language == language);
     if has(Language::Go) {
-        Toolchain::Go
+        BuiltWith::Go
     } else if has(Language::Rust) {
-        Toolchain::Rust
+        BuiltWith::Rust
     } else if has(Language::Cpp) {
-        Toolchain::Cxx
+        BuiltWith::Cxx
     } else if identity.compilers.is_empty() {
-        Toolchain::Unknown
+        BuiltWith::Unknown
     } else {
-        Toolchain::C
+        BuiltWith::C
     }
 }
 

@@ -36,7 +36,7 @@ pub use from_elf::NotAProgram;
 pub use platform::{Arch, LibcFamily};
 pub use select::UnknownSystem;
 pub use subject::{
-    Carried, MallocProvider, NeededSymbol, NeededVersion, ObjectFacts, StaticHazard, Subject, Toolchain,
+    BuiltWith, Carried, MallocProvider, NeededSymbol, NeededVersion, ObjectFacts, StaticHazard, Subject,
 };
 pub use systems::{FactSource, LibraryState, System, SystemLibc, SystemSources, SystemTable, TableError};
 pub use verdict::{

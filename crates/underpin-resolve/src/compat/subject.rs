@@ -139,7 +139,7 @@ pub struct ObjectFacts {
     /// Calls of libc that a static glibc cannot serve without files of the same glibc.
     pub static_hazards: Vec<StaticHazard>,
     /// What the file was compiled from, if it shows that; chooses the advice.
-    pub toolchain: Toolchain,
+    pub toolchain: BuiltWith,
 }
 
 impl ObjectFacts {
@@ -164,7 +164,7 @@ impl ObjectFacts {
             defines_malloc: false,
             imports_malloc: None,
             static_hazards: Vec::new(),
-            toolchain: Toolchain::Unknown,
+            toolchain: BuiltWith::Unknown,
         }
     }
 
@@ -237,7 +237,7 @@ pub enum StaticHazard {
 /// What a file was built with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Toolchain {
+pub enum BuiltWith {
     /// rustc.
     Rust,
     /// Go.

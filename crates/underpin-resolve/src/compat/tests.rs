@@ -36,7 +36,7 @@ fn need(file: &str, version: &str, symbols: &[&str]) -> NeededVersion {
 /// Reduced from a glibc build of fossas/broker.
 fn broker() -> ObjectFacts {
     let mut facts = program(GLIBC_LOADER, &["libbz2.so.1.0", "libgcc_s.so.1", "libm.so.6", "libc.so.6"]);
-    facts.toolchain = Toolchain::Rust;
+    facts.toolchain = BuiltWith::Rust;
     facts.version_needs = vec![
         need("libm.so.6", "GLIBC_2.29", &["exp", "log", "pow"]),
         need("libc.so.6", "GLIBC_2.2.5", &["malloc"]),

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use underpin_elf::Source;
 
 /// Contents of a file.
-pub type Bytes = Arc<dyn Source + Send + Sync>;
+pub type SharedSource = Arc<dyn Source + Send + Sync>;
 
 /// Another file's bytes with some of them replaced: a changed file costs no more memory than its changes.
 pub struct PatchedSource {
-    base: Bytes,
+    base: SharedSource,
     /// How many bytes of the base are kept.
     kept: u64,
     /// Offset and bytes, ascending, not overlapping.
@@ -25,7 +25,7 @@ pub struct PatchedSource {
 impl PatchedSource {
     /// The first `kept` bytes of `base`, with patches inside them, followed by `tail`. Patches beyond `kept` are cut.
     #[must_use]
-    pub fn new(base: Bytes, kept: u64, mut patches: Vec<(u64, Vec<u8>)>, tail: Vec<u8>) -> PatchedSource {
+    pub fn new(base: SharedSource, kept: u64, mut patches: Vec<(u64, Vec<u8>)>, tail: Vec<u8>) -> PatchedSource {
         patches.sort_by_key(|(offset, _)| *offset);
         PatchedSource { kept: kept.min(base.len()), base, patches, tail }
     }
@@ -62,7 +62,7 @@ impl Source for PatchedSource {
 /// Another root, with differences. Files keep their identity: what changes is only what is read from them.
 pub struct OverlayRoot<'r> {
     base: &'r dyn Root,
-    changed: HashMap<FileId, Bytes>,
+    changed: HashMap<FileId, SharedSource>,
     /// By directory and name.
     links: BTreeMap<BString, BTreeMap<BString, BString>>,
 }
@@ -75,13 +75,13 @@ impl<'r> OverlayRoot<'r> {
     }
 
     /// Gives a file other bytes, under all of its names.
-    pub fn change(&mut self, id: FileId, bytes: Bytes) {
+    pub fn change(&mut self, id: FileId, bytes: SharedSource) {
         self.changed.insert(id, bytes);
     }
 
     /// The bytes given to a file.
     #[must_use]
-    pub fn changed(&self, id: FileId) -> Option<&Bytes> {
+    pub fn changed(&self, id: FileId) -> Option<&SharedSource> {
         self.changed.get(&id)
     }
 
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_patched_source_reads_as_the_patched_file_at_every_offset() {
-        let base: Bytes = Arc::new(b"0123456789".to_vec());
+        let base: SharedSource = Arc::new(b"0123456789".to_vec());
         let patched = PatchedSource::new(base, 8, vec![(6, b"XYZ".to_vec()), (1, b"ab".to_vec())], b"tail".to_vec());
         let whole = b"0ab345XYtail";
         assert_eq!(patched.len(), whole.len() as u64);

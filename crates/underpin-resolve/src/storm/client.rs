@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// For how long an answer is remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Memory {
+pub enum Retention {
     /// It is requested again every time.
     Never,
     /// For some time.
@@ -16,26 +16,26 @@ pub enum Memory {
     Always,
 }
 
-impl Memory {
+impl Retention {
     /// Whether an answer serves more than the request that fetched it.
     #[must_use]
     pub fn keeps(self) -> bool {
         match self {
-            Memory::Never => false,
-            Memory::For(time) => !time.is_zero(),
-            Memory::Always => true,
+            Retention::Never => false,
+            Retention::For(time) => !time.is_zero(),
+            Retention::Always => true,
         }
     }
 }
 
-impl std::str::FromStr for Memory {
+impl std::str::FromStr for Retention {
     type Err = String;
 
     /// `never`, `always`, or seconds.
-    fn from_str(text: &str) -> Result<Memory, String> {
+    fn from_str(text: &str) -> Result<Retention, String> {
         match text {
-            "never" => return Ok(Memory::Never),
-            "always" => return Ok(Memory::Always),
+            "never" => return Ok(Retention::Never),
+            "always" => return Ok(Retention::Always),
             _ => {}
         }
         let seconds: f64 = text
@@ -43,22 +43,22 @@ impl std::str::FromStr for Memory {
             .unwrap_or(text)
             .parse()
             .map_err(|_| format!("invalid time {text:?}: expected `never`, `always` or a number of seconds"))?;
-        Duration::try_from_secs_f64(seconds).map(Memory::For).map_err(|error| format!("{text}: {error}"))
+        Duration::try_from_secs_f64(seconds).map(Retention::For).map_err(|error| format!("{text}: {error}"))
     }
 }
 
-impl std::fmt::Display for Memory {
+impl std::fmt::Display for Retention {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Memory::Never => f.write_str("never"),
-            Memory::For(time) => write!(f, "{}s", time.as_secs_f64()),
-            Memory::Always => f.write_str("always"),
+            Retention::Never => f.write_str("never"),
+            Retention::For(time) => write!(f, "{}s", time.as_secs_f64()),
+            Retention::Always => f.write_str("always"),
         }
     }
 }
 
-impl<'de> Deserialize<'de> for Memory {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Memory, D::Error> {
+impl<'de> Deserialize<'de> for Retention {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Retention, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
     }
 }
@@ -68,15 +68,15 @@ impl<'de> Deserialize<'de> for Memory {
 #[serde(deny_unknown_fields)]
 pub struct Client {
     /// Names that were found.
-    pub found: Memory,
+    pub found: Retention,
     /// Names that were not found.
-    pub absent: Memory,
+    pub absent: Retention,
     /// Attributes; the answer to a lookup includes them.
-    pub attributes: Memory,
+    pub attributes: Retention,
     /// Targets of symbolic links.
-    pub links: Memory,
-    /// Opened files: with [`Memory::Never`] the server hears of every open.
-    pub opened: Memory,
+    pub links: Retention,
+    /// Opened files: with [`Retention::Never`] the server hears of every open.
+    pub opened: Retention,
     /// The open of a name that is not known is one operation with its lookup (NFS version 4, Lustre's intents).
     pub open_finds: bool,
     /// The right to search a directory is requested once per directory (NFS: ACCESS).

@@ -1,6 +1,6 @@
 //! From operations to the time in which a whole job has started, with its uncertainty.
 
-use super::client::{Memory, Operations};
+use super::client::{Operations, Retention};
 use super::filesystem::{FileSystem, Serves};
 use super::queue::{Class, Station, lower_bound, response, work};
 use serde::Serialize;
@@ -172,7 +172,7 @@ impl<'a> Case<'a> {
     /// How often a time to live expires within so many seconds.
     fn renewals(&self, seconds: f64) -> u64 {
         match self.fs.client.found {
-            Memory::For(time) if !time.is_zero() => (seconds / time.as_secs_f64()) as u64,
+            Retention::For(time) if !time.is_zero() => (seconds / time.as_secs_f64()) as u64,
             _ => 0,
         }
     }

@@ -12,7 +12,7 @@ mod filesystem;
 mod node;
 mod queue;
 
-pub use client::{Client, Memory, Mountpoints, Operations};
+pub use client::{Client, Mountpoints, Operations, Retention};
 pub use estimate::{Estimate, Limit, MODEL_DOUBT, NodeDemand, StormJob, estimate};
 pub use filesystem::{FileSystem, FileSystemError, FileSystemTable, ParameterSource, Server, Serves};
 pub use node::Node;

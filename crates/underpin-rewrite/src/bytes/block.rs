@@ -51,7 +51,7 @@ impl Block<'_> {
     }
 
     fn behind_dynamic(&self, image: &Image<'_>) -> Option<u64> {
-        self.dynamic_at(image)?.checked_add(table_size(self.entries.unwrap_or(0), image.layout.entry_size()))
+        self.dynamic_at(image)?.checked_add(table_size(self.entries.unwrap_or(0), image.encoding.entry_size()))
     }
 
     /// What is displaced and where it goes, each with its old alignment.
@@ -137,7 +137,7 @@ pub(super) fn displace(builder: &mut PatchBuilder<'_, '_>, range: &Range<u64>, v
 }
 
 fn move_dynamic(builder: &mut PatchBuilder<'_, '_>, entries: usize, vaddr: u64, offset: u64) {
-    let size = table_size(entries, builder.image.layout.entry_size());
+    let size = table_size(entries, builder.image.encoding.entry_size());
     let old = builder.dynamic.0;
     for segment in builder.segments.iter_mut().filter(|segment| segment.kind == tags::PT_DYNAMIC) {
         *segment = RawSegment { offset, vaddr, paddr: vaddr, file_size: size, memory_size: size, ..*segment };

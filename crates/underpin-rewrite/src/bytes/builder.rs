@@ -7,7 +7,7 @@
 use super::cut::{self, Cut};
 use super::image::{Image, fault, reach};
 use super::note;
-use super::record::{Inverse, Span, UndoRecord};
+use super::record::{Inverse, MovedRange, UndoRecord};
 use super::sections::Sections;
 use super::sizes::{table_size, with_nul};
 use super::wanted::{Value, Wanted};
@@ -65,7 +65,7 @@ pub(super) struct PatchBuilder<'i, 'a> {
     pub reserve: u64,
     cut: Cut,
     /// Parts of the original that have moved.
-    spans: Vec<Span>,
+    spans: Vec<MovedRange>,
     writes: Vec<(u64, Vec<u8>)>,
 }
 
@@ -114,7 +114,7 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
 
     /// Records that bytes of the original at `offset` are now at `to`.
     pub fn slid(&mut self, offset: u64, to: u64, len: u64) {
-        self.spans.push(Span { from: to, to: offset, len });
+        self.spans.push(MovedRange { from: to, to: offset, len });
     }
 
     /// Whether bytes of the original change in some place.
@@ -225,7 +225,7 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
                 (Value::Number(number), tag) if tags::MOVABLE_TAGS.contains(&tag) => self.address(*number),
                 (Value::Number(number), _) => *number,
             };
-            if value > self.image.layout.highest() {
+            if value > self.image.encoding.highest() {
                 return Err(Refusal::TooFar);
             }
             entries.push(RawEntry { tag: *tag, value });
@@ -236,7 +236,7 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
         // Removed entries become DT_NULL.
         entries
             .resize(capacity.min(self.image.dynamic.entries.len().max(entries.len())), RawEntry { tag: 0, value: 0 });
-        let bytes = entries.into_iter().flat_map(|entry| self.image.layout.entry_bytes(entry)).collect();
+        let bytes = entries.into_iter().flat_map(|entry| self.image.encoding.entry_bytes(entry)).collect();
         let offset = self.offset_of(vaddr).ok_or(Refusal::TooFar)?;
         self.write(offset, bytes);
         Ok(())
@@ -246,7 +246,7 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
         for (need, text) in &wanted.needs {
             let value = u32::try_from(self.text_offset(text)?).map_err(|_| Refusal::TooFar)?;
             let offset = self.offset_of(self.address(need.field)).ok_or(Refusal::TooFar)?;
-            self.write(offset, self.image.layout.u32_bytes(value).to_vec());
+            self.write(offset, self.image.encoding.u32_bytes(value).to_vec());
         }
         Ok(())
     }
@@ -272,8 +272,8 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
     }
 
     fn write_segments(&mut self) {
-        let layout = self.image.layout;
-        let bytes = self.segments.iter().flat_map(|segment| layout.segment_bytes(segment)).collect();
+        let encoding = self.image.encoding;
+        let bytes = self.segments.iter().flat_map(|segment| encoding.segment_bytes(segment)).collect();
         self.write(self.phoff, bytes);
     }
 
@@ -290,7 +290,7 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
             let start = usize::try_from(piece.offset).unwrap_or(usize::MAX);
             let content = self.image.bytes.get(start..).and_then(|rest| rest.get(..usize::try_from(piece.size).ok()?));
             self.tail.extend_from_slice(content.unwrap_or_default());
-            self.spans.push(Span { from: to, to: piece.offset, len: piece.size });
+            self.spans.push(MovedRange { from: to, to: piece.offset, len: piece.size });
             if let Some(section) = self.sections.as_mut().and_then(|sections| sections.headers.get_mut(piece.index)) {
                 section.offset = to;
             }
@@ -299,25 +299,25 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
 
     /// Appends the section table and writes the file header. Returns the place of the record's section header.
     fn write_sections(&mut self, with_record: bool) -> Option<u64> {
-        let layout = self.image.layout;
+        let encoding = self.image.encoding;
         let mut header = self.image.header;
         header.phoff = self.phoff;
         header.phnum = u16::try_from(self.segments.len()).unwrap_or(header.phnum);
         let end = self.end();
         let record = with_record.then(|| self.record_section());
-        let encoded = self.sections.take().map(|sections| sections.encode(layout, end, &mut header, record));
-        for (offset, bytes) in layout.header_writes(&header) {
+        let encoded = self.sections.take().map(|sections| sections.encode(encoding, end, &mut header, record));
+        for (offset, bytes) in encoding.header_writes(&header) {
             self.write(offset, bytes);
         }
         let encoded = encoded?;
         self.pad_to(encoded.offset);
         self.tail.extend(encoded.bytes);
         let table = self.image.sections.as_ref()?;
-        let size = table_size(table.entries.len(), layout.section_size());
+        let size = table_size(table.entries.len(), encoding.section_size());
         let names = table.entries.get(table.names).map(|(_, section)| (section.offset, section.size))?;
         for (from, (to, len)) in [(encoded.offset, names), (encoded.headers_at, (self.image.header.shoff, size))] {
             if to >= self.cut.kept {
-                self.spans.push(Span { from, to, len });
+                self.spans.push(MovedRange { from, to, len });
             }
         }
         encoded.record_at
@@ -326,7 +326,7 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
     /// If its place is the end of the file, it is not known yet: then it is a place that no section ever has.
     fn record_section(&self) -> RawSection {
         let section = RawSection { kind: tags::SHT_NOTE, align: 4, ..RawSection::default() };
-        let unknown = self.image.layout.highest();
+        let unknown = self.image.encoding.highest();
         self.record.map_or(RawSection { offset: unknown, size: unknown, ..section }, |place| RawSection {
             flags: tags::SHF_ALLOC,
             addr: place.vaddr,
@@ -338,24 +338,24 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
 
     /// Writes the record and returns its size; `None` if it does not fit into its place.
     fn write_record(&mut self, options: &RewriteOptions, header_at: Option<u64>, digest: &[u8]) -> Option<u64> {
-        let layout = self.image.layout;
+        let encoding = self.image.encoding;
         let original_size = self.image.bytes.len() as u64;
         let mut record = UndoRecord::new(original_size, digest, options.bound.clone());
         record.kept = self.cut.kept;
         record.inverse = self.inverse();
         record.spans = std::mem::take(&mut self.spans);
         if let Some(place) = self.record {
-            let note = note::encode(&record, layout, Some(place.size))?;
+            let note = note::encode(&record, encoding, Some(place.size))?;
             self.write(place.offset, note);
             return Some(place.size);
         }
         self.pad_to(self.end().next_multiple_of(4));
-        let (offset, note) = (self.end(), note::encode(&record, layout, None)?);
+        let (offset, note) = (self.end(), note::encode(&record, encoding, None)?);
         let size = note.len() as u64;
         if let Some(at) = header_at {
             // `sh_offset` and `sh_size` follow two words of 32 bits and two addresses.
-            let place = at.checked_add(table_size(2, layout.word_size()))?.checked_add(8)?;
-            self.write(place, [layout.word_bytes(offset), layout.word_bytes(size)].concat());
+            let place = at.checked_add(table_size(2, encoding.word_size()))?.checked_add(8)?;
+            self.write(place, [encoding.word_bytes(offset), encoding.word_bytes(size)].concat());
         }
         self.tail.extend(note);
         Some(size)

@@ -50,15 +50,15 @@ pub(super) fn before_sections(image: &Image<'_>) -> Cut {
 
 /// At an offset; `None` if something after it cannot be moved.
 pub(super) fn at(image: &Image<'_>, kept: u64) -> Option<Cut> {
-    let (table, layout) = (image.sections.as_ref()?, image.layout);
+    let (table, encoding) = (image.sections.as_ref()?, image.encoding);
     let end = |offset: u64, size: u64| offset.saturating_add(size);
     let segments = image.segments.iter().filter(|segment| segment.kind != tags::PT_NULL && segment.file_size > 0);
-    let headers = end(image.header.phoff, table_size(image.segments.len(), layout.segment_size()));
+    let headers = end(image.header.phoff, table_size(image.segments.len(), encoding.segment_size()));
     let fixed = segments.map(|segment| end(segment.offset, segment.file_size));
-    if fixed.chain([headers, layout.header_size() as u64]).any(|end| end > kept) {
+    if fixed.chain([headers, encoding.header_size() as u64]).any(|end| end > kept) {
         return None;
     }
-    let own = (image.header.shoff, table_size(table.entries.len(), layout.section_size()));
+    let own = (image.header.shoff, table_size(table.entries.len(), encoding.section_size()));
     // A table before the cut stays there, unused.
     let mut behind = vec![own];
     behind.retain(|(offset, size)| end(*offset, *size) > kept);

@@ -115,26 +115,26 @@ fn sections_agree(image: &Image<'_>) -> Option<()> {
 
 /// The names of all dynamic symbols.
 fn symbol_names(image: &Image<'_>) -> Option<Vec<u64>> {
-    let layout = image.layout;
+    let encoding = image.encoding;
     let Some(vaddr) = image.dynamic.value(tags::DT_SYMTAB) else { return Some(Vec::new()) };
     let count = symbol_count(image, vaddr)?;
-    let table = image.bytes_at(vaddr)?.get(..count.checked_mul(layout.symbol_size())?)?;
-    table.chunks_exact(layout.symbol_size()).map(|symbol| layout.u32(symbol, 0).map(u64::from)).collect()
+    let table = image.bytes_at(vaddr)?.get(..count.checked_mul(encoding.symbol_size())?)?;
+    table.chunks_exact(encoding.symbol_size()).map(|symbol| encoding.u32(symbol, 0).map(u64::from)).collect()
 }
 
 /// How many dynamic symbols there are: the largest number among DT_HASH, DT_GNU_HASH and the section.
 fn symbol_count(image: &Image<'_>, symbols: u64) -> Option<usize> {
-    let layout = image.layout;
+    let encoding = image.encoding;
     let sections = image.sections.iter().flat_map(|table| &table.entries).map(|(_, section)| section);
     let by_section = sections
         .filter(|section| section.kind == tags::SHT_DYNSYM && section.addr == symbols)
-        .filter_map(|section| usize::try_from(section.size).ok()?.checked_div(layout.symbol_size()))
+        .filter_map(|section| usize::try_from(section.size).ok()?.checked_div(encoding.symbol_size()))
         .max();
     let by_hash = image
         .dynamic
         .value(tags::DT_HASH)
         .filter(|_| !image.has_wide_hash())
-        .and_then(|hash| layout.u32(image.bytes_at(hash)?, 4))
+        .and_then(|hash| encoding.u32(image.bytes_at(hash)?, 4))
         .map(|count| count as usize);
     let by_gnu_hash = image.dynamic.value(tags::DT_GNU_HASH).and_then(|hash| gnu_hash_count(image, hash));
     [by_section, by_hash, by_gnu_hash].into_iter().flatten().max()
@@ -143,14 +143,14 @@ fn symbol_count(image: &Image<'_>, symbols: u64) -> Option<usize> {
 /// Symbols up to the end of the last chain. A table that hashes nothing does not give the number (which `glibc
 /// elf/dl-lookup.c` never needs).
 fn gnu_hash_count(image: &Image<'_>, vaddr: u64) -> Option<usize> {
-    let layout = image.layout;
+    let encoding = image.encoding;
     let table = image.bytes_at(vaddr)?;
-    let field = |at| layout.u32(table, at).map(|value| value as usize);
+    let field = |at| encoding.u32(table, at).map(|value| value as usize);
     let (buckets, first, bloom) = (field(0)?, field(4)?, field(8)?);
-    let start = bloom.checked_mul(layout.word_size())?.checked_add(16)?;
+    let start = bloom.checked_mul(encoding.word_size())?.checked_add(16)?;
     let chains = buckets.checked_mul(4)?.checked_add(start)?;
-    let last = table.get(start..chains)?.chunks_exact(4).filter_map(|bucket| layout.u32(bucket, 0)).max()? as usize;
+    let last = table.get(start..chains)?.chunks_exact(4).filter_map(|bucket| encoding.u32(bucket, 0)).max()? as usize;
     let chain = table.get(last.checked_sub(first)?.checked_mul(4)?.checked_add(chains)?..)?;
-    let length = chain.chunks_exact(4).position(|link| layout.u32(link, 0).is_some_and(|link| link & 1 != 0))?;
+    let length = chain.chunks_exact(4).position(|link| encoding.u32(link, 0).is_some_and(|link| link & 1 != 0))?;
     last.checked_add(length)?.checked_add(1).filter(|_| last != 0)
 }

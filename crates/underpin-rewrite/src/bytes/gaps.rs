@@ -115,11 +115,11 @@ fn padding(image: &Image<'_>, index: usize, segment: &RawSegment) -> Option<Gap>
 /// there is none.
 fn memory_room(image: &Image<'_>, segment: &RawSegment, vaddr: u64) -> Option<u64> {
     let page = image.page();
-    let mut limit = vaddr.checked_next_multiple_of(page)?.min(image.layout.highest());
+    let mut limit = vaddr.checked_next_multiple_of(page)?.min(image.encoding.highest());
     let others = image.loads().filter(|load| **load != *segment);
     let next = others.filter(|load| load.vaddr >= segment.vaddr).map(|load| load.vaddr).min();
     if let Some(next) = next {
-        limit = whole_steps(next, page).min(image.layout.highest());
+        limit = whole_steps(next, page).min(image.encoding.highest());
     }
     limit.checked_sub(vaddr).filter(|room| *room > 0)
 }
@@ -131,7 +131,7 @@ fn holes(image: &Image<'_>, index: usize, load: &RawSegment) -> Vec<Gap> {
     let Some(table) = image.sections.as_ref().filter(few) else { return Vec::new() };
     let end = load.offset.saturating_add(load.file_size).min(image.bytes.len() as u64);
     let starts = table.entries.iter().map(|(_, section)| section.offset.saturating_add(section.size));
-    let headers = table_size(image.segments.len().saturating_add(HEADERS_MORE), image.layout.segment_size());
+    let headers = table_size(image.segments.len().saturating_add(HEADERS_MORE), image.encoding.segment_size());
     let mut starts: Vec<u64> = starts.chain([image.header.phoff.saturating_add(headers)]).collect();
     starts.retain(|start| *start >= load.offset && *start < end);
     starts.sort_unstable();

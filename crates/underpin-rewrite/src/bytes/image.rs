@@ -5,7 +5,7 @@
 
 use super::Refusal;
 use super::tags;
-use underpin_elf::raw::{Layout, RawEntry, RawHeader, RawSection, RawSegment};
+use underpin_elf::raw::{Encoding, RawEntry, RawHeader, RawSection, RawSegment};
 use underpin_elf::{Class, Elf, ElfError, Fault, FileOffset, FileType, Machine};
 
 /// The kernel refuses larger program header tables (`fs/binfmt_elf.c`, `load_elf_phdrs`).
@@ -20,7 +20,7 @@ const DYNAMIC_MAX: usize = 1 << 16;
 /// A parsed file.
 pub(super) struct Image<'a> {
     pub bytes: &'a [u8],
-    pub layout: Layout,
+    pub encoding: Encoding,
     /// The loader's view, strings resolved.
     pub elf: Elf,
     pub header: RawHeader,
@@ -115,18 +115,18 @@ impl<'a> Image<'a> {
         if !matches!(elf.ident.file_type, FileType::Executable | FileType::Dynamic) {
             return Err(Refusal::NotLoadable);
         }
-        let layout = Layout { class: elf.ident.class, endian: elf.ident.endian };
+        let encoding = Encoding { class: elf.ident.class, endian: elf.ident.endian };
         let truncated = || fault(Fault::Truncated { what: "the ELF header" }, bytes.len() as u64);
-        let header = layout.header(bytes).ok_or_else(truncated)?;
-        let segments = read_segments(bytes, layout, &header)?;
-        let dynamic = read_dynamic(bytes, layout, &segments, &elf)?;
+        let header = encoding.header(bytes).ok_or_else(truncated)?;
+        let segments = read_segments(bytes, encoding, &header)?;
+        let dynamic = read_dynamic(bytes, encoding, &segments, &elf)?;
         let strings = read_strings(bytes, &segments, &dynamic)?;
         let mut image = Image {
             bytes,
-            layout,
+            encoding,
             header,
             segments,
-            sections: read_sections(bytes, layout, &header),
+            sections: read_sections(bytes, encoding, &header),
             dynamic,
             strings,
             needs: Vec::new(),
@@ -178,7 +178,7 @@ impl<'a> Image<'a> {
     }
 
     fn read_needs(&mut self) -> Result<(), Refusal> {
-        let layout = self.layout;
+        let encoding = self.encoding;
         let (Some(first), Some(count)) =
             (self.dynamic.value(tags::DT_VERNEED), self.dynamic.value(tags::DT_VERNEEDNUM))
         else {
@@ -190,15 +190,15 @@ impl<'a> Image<'a> {
         let budget = (self.bytes.len() / 16).min(VERSIONS_MAX);
         for _ in 0..count {
             let entry = self.bytes_at(at).ok_or_else(broken)?;
-            let field = |offset| layout.u32(entry, offset).ok_or_else(broken);
+            let field = |offset| encoding.u32(entry, offset).ok_or_else(broken);
             let (file, aux, next) = (field(4)?, field(8)?, field(12)?);
-            let versions = layout.u16(entry, 2).ok_or_else(broken)?;
+            let versions = encoding.u16(entry, 2).ok_or_else(broken)?;
             needs.push(VersionNeed { field: at.wrapping_add(4), file });
             let mut version = at.checked_add(u64::from(aux)).ok_or_else(broken)?;
             for _ in 0..versions {
                 let entry = self.bytes_at(version).ok_or_else(broken)?;
-                names.push(layout.u32(entry, 8).ok_or_else(broken)?);
-                match layout.u32(entry, 12).ok_or_else(broken)? {
+                names.push(encoding.u32(entry, 8).ok_or_else(broken)?);
+                match encoding.u32(entry, 12).ok_or_else(broken)? {
                     0 => break,
                     step => version = version.checked_add(u64::from(step)).ok_or_else(broken)?,
                 }
@@ -217,7 +217,7 @@ impl<'a> Image<'a> {
     }
 
     fn read_definitions(&mut self) -> Result<(), Refusal> {
-        let layout = self.layout;
+        let encoding = self.encoding;
         let (Some(first), Some(count)) = (self.dynamic.value(tags::DT_VERDEF), self.dynamic.value(tags::DT_VERDEFNUM))
         else {
             return Ok(());
@@ -227,13 +227,14 @@ impl<'a> Image<'a> {
         let mut names = Vec::new();
         for _ in 0..count {
             let entry = self.bytes_at(at).ok_or_else(broken)?;
-            let parents = layout.u16(entry, 6).ok_or_else(broken)?;
-            let (aux, next) = (layout.u32(entry, 12).ok_or_else(broken)?, layout.u32(entry, 16).ok_or_else(broken)?);
+            let parents = encoding.u16(entry, 6).ok_or_else(broken)?;
+            let (aux, next) =
+                (encoding.u32(entry, 12).ok_or_else(broken)?, encoding.u32(entry, 16).ok_or_else(broken)?);
             let mut name = at.checked_add(u64::from(aux)).ok_or_else(broken)?;
             for _ in 0..parents {
                 let entry = self.bytes_at(name).ok_or_else(broken)?;
-                names.push(layout.u32(entry, 0).ok_or_else(broken)?);
-                match layout.u32(entry, 4).ok_or_else(broken)? {
+                names.push(encoding.u32(entry, 0).ok_or_else(broken)?);
+                match encoding.u32(entry, 4).ok_or_else(broken)? {
                     0 => break,
                     step => name = name.checked_add(u64::from(step)).ok_or_else(broken)?,
                 }
@@ -261,21 +262,21 @@ pub(super) fn reach(segments: &[RawSegment], vaddr: u64, len: usize) -> Option<(
     })
 }
 
-fn read_segments(bytes: &[u8], layout: Layout, header: &RawHeader) -> Result<Vec<RawSegment>, Refusal> {
+fn read_segments(bytes: &[u8], encoding: Encoding, header: &RawHeader) -> Result<Vec<RawSegment>, Refusal> {
     let bad = || fault(Fault::BadTable { what: "the program headers" }, header.phoff);
     // A larger entry is legal in the format, but no loader accepts it (`glibc elf/dl-load.c`, `open_verify`).
-    if usize::from(header.phentsize) != layout.segment_size() || header.phnum == u16::MAX {
+    if usize::from(header.phentsize) != encoding.segment_size() || header.phnum == u16::MAX {
         return Err(bad());
     }
-    let size = usize::from(header.phnum).saturating_mul(layout.segment_size());
+    let size = usize::from(header.phnum).saturating_mul(encoding.segment_size());
     if size > SEGMENTS_MAX {
         return Err(bad());
     }
     let table = usize::try_from(header.phoff).ok().and_then(|start| bytes.get(start..)?.get(..size)).ok_or_else(bad)?;
-    Ok(table.chunks_exact(layout.segment_size()).filter_map(|entry| layout.segment(entry)).collect())
+    Ok(table.chunks_exact(encoding.segment_size()).filter_map(|entry| encoding.segment(entry)).collect())
 }
 
-fn read_dynamic(bytes: &[u8], layout: Layout, segments: &[RawSegment], elf: &Elf) -> Result<DynamicTable, Refusal> {
+fn read_dynamic(bytes: &[u8], encoding: Encoding, segments: &[RawSegment], elf: &Elf) -> Result<DynamicTable, Refusal> {
     let wanted = |segment: &&RawSegment| segment.kind == tags::PT_DYNAMIC && segment.file_size > 0;
     let (Some(segment), true) = (segments.iter().rfind(wanted), elf.dynamic.is_some()) else {
         return Err(Refusal::Static);
@@ -285,12 +286,12 @@ fn read_dynamic(bytes: &[u8], layout: Layout, segments: &[RawSegment], elf: &Elf
     let size = usize::try_from(segment.file_size).map_err(|_| bad())?.min(end.saturating_sub(start));
     let table = bytes.get(start..).and_then(|rest| rest.get(..size)).ok_or_else(bad)?;
     let entries: Vec<RawEntry> = table
-        .chunks_exact(layout.entry_size())
-        .filter_map(|entry| layout.entry(entry))
+        .chunks_exact(encoding.entry_size())
+        .filter_map(|entry| encoding.entry(entry))
         .take_while(|entry| entry.tag != tags::DT_NULL)
         .take(DYNAMIC_MAX)
         .collect();
-    let capacity = size.checked_div(layout.entry_size()).unwrap_or(0);
+    let capacity = size.checked_div(encoding.entry_size()).unwrap_or(0);
     if entries.len() >= capacity {
         return Err(bad());
     }
@@ -319,16 +320,16 @@ fn read_strings<'a>(
 }
 
 /// The section table, if all of it is in the file.
-fn read_sections<'a>(bytes: &'a [u8], layout: Layout, header: &RawHeader) -> Option<SectionTable<'a>> {
-    if header.shoff == 0 || usize::from(header.shentsize) != layout.section_size() {
+fn read_sections<'a>(bytes: &'a [u8], encoding: Encoding, header: &RawHeader) -> Option<SectionTable<'a>> {
+    if header.shoff == 0 || usize::from(header.shentsize) != encoding.section_size() {
         return None;
     }
     let rest = bytes.get(usize::try_from(header.shoff).ok()?..)?;
-    let first = layout.section(rest)?;
+    let first = encoding.section(rest)?;
     let count = if header.shnum == 0 { usize::try_from(first.size).ok()? } else { usize::from(header.shnum) };
-    let table = rest.get(..count.checked_mul(layout.section_size())?)?;
+    let table = rest.get(..count.checked_mul(encoding.section_size())?)?;
     let sections: Vec<RawSection> =
-        table.chunks_exact(layout.section_size()).filter_map(|entry| layout.section(entry)).collect();
+        table.chunks_exact(encoding.section_size()).filter_map(|entry| encoding.section(entry)).collect();
     let names = if header.shstrndx == u16::MAX { first.link as usize } else { usize::from(header.shstrndx) };
     let strings = sections.get(names).filter(|section| section.kind == tags::SHT_STRTAB)?;
     let strings = file_bytes(bytes, strings)?;
@@ -362,6 +363,6 @@ impl Image<'_> {
     pub fn has_wide_hash(&self) -> bool {
         const ALPHA: Machine = Machine(0x9026);
         let machine = self.elf.ident.machine;
-        self.layout.class == Class::Elf64 && (machine == Machine::S390 || machine == ALPHA)
+        self.encoding.class == Class::Elf64 && (machine == Machine::S390 || machine == ALPHA)
     }
 }

@@ -35,6 +35,6 @@ pub use crate::edits::{BoundObject, Edits, Rename, RewriteOptions, SearchPathEdi
 pub use choose::rewrite;
 pub use names::Names;
 pub use note::{record, record_of, undo};
-pub use record::{Inverse, RecordError, Span, UndoError, UndoRecord};
+pub use record::{Inverse, MovedRange, RecordError, UndoError, UndoRecord};
 pub use refusal::Refusal;
 pub use rewrite::{Caution, LoadCost, Patch, PlacedString, Rewrite};

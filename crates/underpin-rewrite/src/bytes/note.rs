@@ -12,7 +12,7 @@ use super::record::{RecordError, SCHEMA, UndoError, UndoRecord, hex};
 use super::wire;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
-use underpin_elf::raw::Layout;
+use underpin_elf::raw::Encoding;
 use underpin_elf::{Class, Endian, Source};
 
 /// Name of the section that holds the record.
@@ -33,14 +33,14 @@ const HEAD: usize = 12 + OWNER.len();
 const TABLE_MAX: u64 = 1 << 22;
 
 /// The record as it is in the file: a note of `size` bytes, or of as many as it needs. `None` if it needs more.
-pub(super) fn encode(record: &UndoRecord, layout: Layout, size: Option<u64>) -> Option<Vec<u8>> {
+pub(super) fn encode(record: &UndoRecord, encoding: Encoding, size: Option<u64>) -> Option<Vec<u8>> {
     let payload = wire::encode(record);
     let needed = payload.len().checked_add(HEAD + TRAILER)?;
     let size = size.map_or(needed.checked_next_multiple_of(4), |size| usize::try_from(size).ok())?;
     let content = size.checked_sub(HEAD).filter(|_| size >= needed)?;
     let content = u32::try_from(content).ok()?;
     // The length of the name counts one NUL; the kind is the schema.
-    let head = [9, content, 2].map(|number| layout.u32_bytes(number)).concat();
+    let head = [9, content, 2].map(|number| encoding.u32_bytes(number)).concat();
     let mut note = [&head[..], OWNER].concat();
     note.resize(size.checked_sub(payload.len())?.checked_sub(TRAILER)?, 0);
     note.extend(&payload);
@@ -153,20 +153,20 @@ fn section<S: Source + ?Sized>(source: &S) -> Option<(u64, u64)> {
     if !head.starts_with(b"\x7fELF") {
         return None;
     }
-    let layout = Layout {
+    let encoding = Encoding {
         class: if head.get(4) == Some(&1) { Class::Elf32 } else { Class::Elf64 },
         endian: if head.get(5) == Some(&2) { Endian::Big } else { Endian::Little },
     };
-    let header = layout.header(&head)?;
-    let size = layout.section_size();
+    let header = encoding.header(&head)?;
+    let size = encoding.section_size();
     if header.shoff == 0 || usize::from(header.shentsize) != size {
         return None;
     }
-    let first = layout.section(&read(source, header.shoff, size as u64)?)?;
+    let first = encoding.section(&read(source, header.shoff, size as u64)?)?;
     let count = if header.shnum == 0 { first.size } else { u64::from(header.shnum) };
     let table = read(source, header.shoff, count.checked_mul(size as u64)?)?;
     let at = if header.shstrndx == u16::MAX { first.link as usize } else { usize::from(header.shstrndx) };
-    let sections: Vec<_> = table.chunks_exact(size).filter_map(|entry| layout.section(entry)).collect();
+    let sections: Vec<_> = table.chunks_exact(size).filter_map(|entry| encoding.section(entry)).collect();
     let names = sections.get(at)?;
     let names = read(source, names.offset, names.size)?;
     let found = sections.iter().rfind(|section| {

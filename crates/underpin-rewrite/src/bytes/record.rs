@@ -25,7 +25,7 @@ pub struct Inverse {
 
 /// Bytes of the original that have moved in the rewritten file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Span {
+pub struct MovedRange {
     /// Where they are in the rewritten file.
     pub from: u64,
     /// Where they were.
@@ -48,7 +48,7 @@ pub struct UndoRecord {
     pub original_sha256: String,
     /// Which parts of the rest have moved.
     #[serde(default)]
-    pub spans: Vec<Span>,
+    pub spans: Vec<MovedRange>,
     /// What to put back.
     pub inverse: Vec<Inverse>,
     /// What was bound.

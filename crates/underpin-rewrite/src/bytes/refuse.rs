@@ -54,13 +54,13 @@ fn refuse_signed(image: &Image<'_>) -> Result<(), Refusal> {
 
 /// Zeros at the end are alignment, not payload.
 fn refuse_payload(image: &Image<'_>) -> Result<(), Refusal> {
-    let layout = image.layout;
+    let encoding = image.encoding;
     let table = |offset: u64, count: usize, size: usize| offset.saturating_add(table_size(count, size));
     let segments = image.segments.iter().map(|segment| segment.offset.saturating_add(segment.file_size));
-    let mut end = segments.max().unwrap_or(0).max(layout.header_size() as u64);
-    end = end.max(table(image.header.phoff, image.segments.len(), layout.segment_size()));
+    let mut end = segments.max().unwrap_or(0).max(encoding.header_size() as u64);
+    end = end.max(table(image.header.phoff, image.segments.len(), encoding.segment_size()));
     if let Some(sections) = &image.sections {
-        end = end.max(table(image.header.shoff, sections.entries.len(), layout.section_size()));
+        end = end.max(table(image.header.shoff, sections.entries.len(), encoding.section_size()));
         let kept = sections.entries.iter().filter(|(_, section)| section.kind != tags::SHT_NOBITS);
         end = end.max(kept.map(|(_, section)| section.offset.saturating_add(section.size)).max().unwrap_or(0));
     }

@@ -6,12 +6,12 @@ use super::tags;
 
 /// How many bytes from `offset` on belong to nothing: no segment, section or table, and within the file.
 pub(super) fn file_room(image: &Image<'_>, offset: u64) -> u64 {
-    let layout = image.layout;
+    let encoding = image.encoding;
     let section_count = image.sections.as_ref().map_or(usize::from(image.header.shnum), |table| table.entries.len());
     let headers = [
-        (0, layout.header_size() as u64),
-        (image.header.phoff, table_size(image.segments.len(), layout.segment_size())),
-        (image.header.shoff, table_size(section_count, layout.section_size())),
+        (0, encoding.header_size() as u64),
+        (image.header.phoff, table_size(image.segments.len(), encoding.segment_size())),
+        (image.header.shoff, table_size(section_count, encoding.section_size())),
         (image.bytes.len() as u64, u64::MAX.saturating_sub(image.bytes.len() as u64)),
     ];
     // A PT_LOAD may cover the offset: that does not matter if the caller looks inside one.

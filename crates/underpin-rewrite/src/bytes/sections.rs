@@ -3,7 +3,7 @@
 use super::image::SectionTable;
 use super::sizes::table_size;
 use super::{note, tags};
-use underpin_elf::raw::{Layout, RawHeader, RawSection};
+use underpin_elf::raw::{Encoding, RawHeader, RawSection};
 
 /// From this number on, counts are stored in the first section header (`elf(5)`, SHN_LORESERVE).
 const LORESERVE: usize = 0xff00;
@@ -57,7 +57,13 @@ impl<'a> Sections<'a> {
 
     /// The names and the headers as bytes for the end of the file, and the file header that points to them. `record` is
     /// the section of the record, as far as it is known.
-    pub fn encode(mut self, layout: Layout, at: u64, header: &mut RawHeader, record: Option<RawSection>) -> Encoded {
+    pub fn encode(
+        mut self,
+        encoding: Encoding,
+        at: u64,
+        header: &mut RawHeader,
+        record: Option<RawSection>,
+    ) -> Encoded {
         let record = record.map(|section| self.set_record(section));
         let name_section = self.name_section();
         // Old names keep their offsets: the table is copied whole, so names that share bytes do not multiply its size.
@@ -77,10 +83,10 @@ impl<'a> Sections<'a> {
         let headers_at = end.checked_next_multiple_of(8).unwrap_or(end);
         bytes.resize(usize::try_from(headers_at.saturating_sub(at)).unwrap_or(bytes.len()), 0);
         header.shoff = headers_at;
-        header.shentsize = u16::try_from(layout.section_size()).unwrap_or(0);
+        header.shentsize = u16::try_from(encoding.section_size()).unwrap_or(0);
         self.set_counts(header, name_section);
-        bytes.extend(self.headers.iter().flat_map(|section| layout.section_bytes(section)));
-        let record_at = record.map(|record| headers_at.saturating_add(table_size(record, layout.section_size())));
+        bytes.extend(self.headers.iter().flat_map(|section| encoding.section_bytes(section)));
+        let record_at = record.map(|record| headers_at.saturating_add(table_size(record, encoding.section_size())));
         Encoded { bytes, offset: at, record_at, headers_at }
     }
 

@@ -23,7 +23,7 @@ pub(super) fn place(builder: &mut PatchBuilder<'_, '_>, mut block: Block<'_>) ->
     let unused = image.segments.iter().position(|segment| segment.kind == tags::PT_NULL);
     let unused = if let Room::Instead(index) = room { Some(index) } else { unused };
     let count = image.segments.len().saturating_add(usize::from(unused.is_none()));
-    let new_table = table_size(count, image.layout.segment_size());
+    let new_table = table_size(count, image.encoding.segment_size());
     if let Room::Displacing(range) = &room {
         // Not twice what comes right behind a table that grows.
         if builder.moved.iter().map(|moved| &moved.from).chain(&block.displaced).any(|other| overlap(other, range)) {
@@ -36,7 +36,7 @@ pub(super) fn place(builder: &mut PatchBuilder<'_, '_>, mut block: Block<'_>) ->
     let vaddr = end.checked_next_multiple_of(page)?.checked_add(offset.checked_rem(page)?)?;
     let ahead = if matches!(room, Room::Elsewhere) { new_table.next_multiple_of(ALIGN) } else { 0 };
     let size = ahead.checked_add(block.size(image)?)?;
-    vaddr.checked_add(size).filter(|end| *end <= image.layout.highest())?;
+    vaddr.checked_add(size).filter(|end| *end <= image.encoding.highest())?;
     builder.pad_to(offset.checked_add(size)?);
     let flags = if block.entries.is_some() { tags::PF_R | tags::PF_W } else { tags::PF_R };
     let (file_size, memory_size, paddr) = (size, size, vaddr);
@@ -66,7 +66,7 @@ pub(super) fn place(builder: &mut PatchBuilder<'_, '_>, mut block: Block<'_>) ->
     cost.mapped_bytes = cost.mapped_bytes.saturating_add(size);
     if !image.is_program() {
         cost.mmap_calls = cost.mmap_calls.saturating_add(1);
-        let old_table = table_size(image.segments.len(), image.layout.segment_size());
+        let old_table = table_size(image.segments.len(), image.encoding.segment_size());
         let was_read = image.header.phoff.saturating_add(old_table) <= FIRST_READ;
         let is_read = builder.phoff.saturating_add(new_table) <= FIRST_READ;
         cost.read_calls = cost.read_calls.saturating_add(if was_read && !is_read { 2 } else { 0 });

@@ -30,7 +30,7 @@ const LIMIT: u64 = 32 << 10;
 
 /// `None` if there is no room.
 pub(super) fn room(image: &Image<'_>) -> Option<Room> {
-    let entry = image.layout.segment_size() as u64;
+    let entry = image.encoding.segment_size() as u64;
     let end = (image.segments.len() as u64).checked_mul(entry)?.checked_add(image.header.phoff)?;
     if image.segments.iter().any(|segment| segment.kind == tags::PT_NULL) {
         return Some(Room::Free);
@@ -65,9 +65,9 @@ fn redundant(image: &Image<'_>) -> Option<usize> {
 
 /// Whether a segment is one note with properties and nothing else.
 fn is_property(image: &Image<'_>, segment: &RawSegment) -> bool {
-    let layout = image.layout;
+    let encoding = image.encoding;
     let bytes = usize::try_from(segment.offset).ok().and_then(|start| image.bytes.get(start..));
-    let field = |at| bytes.and_then(|bytes| layout.u32(bytes, at));
+    let field = |at| bytes.and_then(|bytes| encoding.u32(bytes, at));
     let name = bytes.and_then(|bytes| bytes.get(12..16));
     let size = field(4).map(|content| u64::from(content).saturating_add(16));
     segment.kind == tags::PT_NOTE

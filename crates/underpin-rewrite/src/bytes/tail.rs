@@ -27,7 +27,7 @@ pub(super) fn place(builder: &mut PatchBuilder<'_, '_>, block: &Block<'_>, slid:
         return None;
     }
     let size = at.checked_add(block.size(image)?)?;
-    old.vaddr.checked_add(size).filter(|end| *end <= image.layout.highest())?;
+    old.vaddr.checked_add(size).filter(|end| *end <= image.encoding.highest())?;
     let offset = content(builder, &old)?;
     // Nothing slides into zeros, nor into a copy, nor out of another segment: it has to be in the segment that grows.
     let is_of_strings = (old.vaddr..end).contains(&image.strings.vaddr);

@@ -3,7 +3,7 @@
 //! Numbers are LEB128. Paths are written as their difference from the previous path, and without the name of the
 //! library if they end with it. JSON, used by the first schema, was four times as large.
 
-use super::record::{Inverse, Span, UndoRecord};
+use super::record::{Inverse, MovedRange, UndoRecord};
 use super::record::{hex, unhex};
 use crate::edits::BoundObject;
 
@@ -53,7 +53,7 @@ pub(super) fn decode(bytes: &[u8], schema: &str) -> Option<UndoRecord> {
     let (original_size, kept) = (input.number()?, input.number()?);
     let original_sha256 = hex(input.take(DIGEST)?);
     let spans = (0..input.count()?)
-        .map(|_| Some(Span { from: input.number()?, to: input.number()?, len: input.number()? }))
+        .map(|_| Some(MovedRange { from: input.number()?, to: input.number()?, len: input.number()? }))
         .collect::<Option<_>>()?;
     let mut end = 0_u64;
     let mut inverse = Vec::new();
@@ -192,7 +192,7 @@ mod tests {
                 original_size: sizes.0,
                 kept: sizes.1,
                 original_sha256: hex(&digest),
-                spans: spans.into_iter().map(|(from, to, len)| Span { from, to, len }).collect(),
+                spans: spans.into_iter().map(|(from, to, len)| MovedRange { from, to, len }).collect(),
                 inverse: inverse
                     .into_iter()
                     .map(|(offset, len, fill, bytes)| Inverse { offset, len, fill, bytes: hex(&bytes) })

@@ -1,8 +1,8 @@
 //! One job from bytes to bytes: the new content of a file, the proof that it can be undone, and the replacement.
 
 use super::{
-    Baseline, BoundName, Disagreement, FileIdentity, HardLinks, Job, JobKind, JobOutcome, Keep, Opinion, ReplaceError,
-    Replaced, Target, Verified, Verifier, verify_rewritten,
+    Baseline, BoundName, Disagreement, FileIdentity, HardLinks, HeldFile, Job, JobKind, JobOutcome, Keep, Opinion,
+    ReplaceError, Replaced, Verified, Verifier, verify_rewritten,
 };
 use crate::bytes::{Rewrite, record, undo};
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ pub(super) fn change(
     before: Option<&Baseline>,
 ) -> Done {
     let attempt = |before| {
-        let target = Target::open(&job.path, planned)?;
+        let target = HeldFile::open(&job.path, planned)?;
         attempt_change(job, &target, keep, verifier, before)
     };
     // The second time the loader is asked anew: its earlier answer may be about files that have been replaced since.
@@ -59,7 +59,7 @@ pub(super) fn change(
 
 fn attempt_change(
     job: &Job,
-    target: &Target,
+    target: &HeldFile,
     keep: &Keep,
     verifier: &Verifier,
     before: Option<Baseline>,
@@ -107,7 +107,7 @@ fn look(verifier: &Verifier, copy: &Path) -> Verified {
     }
 }
 
-fn new_bytes(job: &Job, target: &Target, old: &[u8]) -> Result<New, ReplaceError> {
+fn new_bytes(job: &Job, target: &HeldFile, old: &[u8]) -> Result<New, ReplaceError> {
     let unusable = |reason: String| ReplaceError::Bytes { path: target.path().into(), reason };
     let is_bound = record(old).map_err(|error| unusable(error.to_string()))?.is_some();
     let original = match is_bound {
@@ -184,7 +184,7 @@ impl Way {
 
 /// Restores what was there before a job.
 pub(super) fn take_back(job: &Job, written: &Written, keep: &Keep) -> Result<(), ReplaceError> {
-    let target = Target::open(&job.path, Some(&written.replaced.now))?;
+    let target = HeldFile::open(&job.path, Some(&written.replaced.now))?;
     let bytes = target.read()?;
     let original = if matches!(record(&bytes), Ok(Some(_))) {
         undo(&bytes).map_err(|error| ReplaceError::Bytes { path: target.path().into(), reason: error.to_string() })?

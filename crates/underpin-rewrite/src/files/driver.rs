@@ -7,7 +7,9 @@
 //! that does not load as before gets its files back.
 
 use super::change::{Done, Written, change, keep_for, take_back};
-use super::{Baseline, Job, JobOutcome, Jobs, Keep, Listing, ObjectResult, Opinion, Progress, Step, Summary, Verifier};
+use super::{
+    Baseline, Job, JobOutcome, JobPhase, Jobs, JobsSummary, Keep, Listing, ObjectResult, Opinion, Progress, Verifier,
+};
 use super::{BoundName, Disagreement, FileIdentity, JobKind, Leftovers, ReplaceError, clean, verify_rewritten};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -18,7 +20,7 @@ use underpin_elf::{Elf, FileSource};
 
 /// Does all jobs. Errors are in the summary, each with its file.
 #[must_use]
-pub fn run_all(jobs: &Jobs, progress: &dyn Progress) -> Summary {
+pub fn run_all(jobs: &Jobs, progress: &dyn Progress) -> JobsSummary {
     let threads = jobs.threads.map_or(0, NonZeroUsize::get);
     let verifier = Verifier::new(jobs.environment.clone()).with_time_limit(jobs.time_limit);
     let run = Run { jobs, progress, verifier };
@@ -51,14 +53,14 @@ struct Unit<'a> {
 type Baselines = BTreeMap<PathBuf, Baseline>;
 
 impl Run<'_> {
-    fn run(&self) -> Summary {
+    fn run(&self) -> JobsSummary {
         // Before the units are listed: this completes what a killed run had begun, which changes which files there are.
         let leftovers = self.clean();
         let (units, mut results) = self.units(&leftovers);
         // Before the first rename: after it no loader can tell how a program was loaded before.
         let baseline = self.baseline(&units);
         let mut done = self.replace_all(&units, &baseline);
-        let mut summary = Summary { leftovers, ..Summary::default() };
+        let mut summary = JobsSummary { leftovers, ..JobsSummary::default() };
         if done.iter().any(|done| done.written.is_some()) {
             // After the last rename: a program's libraries change one after the other, each verified alone.
             summary.programs_verified = baseline.len();
@@ -135,7 +137,7 @@ impl Run<'_> {
         let listed = self.jobs.programs.iter().filter_map(|path| fs::canonicalize(path).ok());
         let of_jobs = units.iter().filter(|unit| unit.is_program).map(|unit| unit.path.clone());
         let programs: BTreeSet<PathBuf> = listed.chain(of_jobs).collect();
-        self.progress.begin(Step::Asking, programs.len());
+        self.progress.begin(JobPhase::Asking, programs.len());
         let ask = |path: PathBuf| {
             let said = Baseline::of(&self.verifier, &path, Vec::new());
             self.progress.done(&path);
@@ -145,7 +147,7 @@ impl Run<'_> {
     }
 
     fn replace_all(&self, units: &[Unit<'_>], baseline: &Baselines) -> Vec<Done> {
-        self.progress.begin(Step::Replacing, units.len());
+        self.progress.begin(JobPhase::Replacing, units.len());
         let one = |unit: &Unit<'_>| {
             let done = change(unit.job, unit.planned, &unit.keep, &self.verifier, baseline.get(&unit.path));
             self.progress.done(&unit.path);
@@ -160,7 +162,7 @@ impl Run<'_> {
         bound: &HashMap<&Path, &[BoundName]>,
         programs: Vec<(&PathBuf, &Baseline)>,
     ) -> Vec<(PathBuf, Disagreement)> {
-        self.progress.begin(Step::Verifying, programs.len());
+        self.progress.begin(JobPhase::Verifying, programs.len());
         let verify = |(path, before): (&PathBuf, &Baseline)| {
             let bound = bound.get(path.as_path()).map(|bound| bound.to_vec()).unwrap_or_default();
             let verdict = verify_rewritten(&self.verifier, path, path, &Baseline { bound, ..before.clone() });
@@ -183,7 +185,7 @@ impl Run<'_> {
         if failed.is_empty() {
             return broken;
         }
-        self.progress.begin(Step::RollingBack, failed.len());
+        self.progress.begin(JobPhase::RollingBack, failed.len());
         for (program, disagreement) in failed {
             let Some(before) = baseline.get(&program) else { continue };
             // What it loads now as well as what it loaded before: the wrong object is in one list only.

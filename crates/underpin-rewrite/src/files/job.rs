@@ -113,7 +113,7 @@ pub struct ObjectResult {
 
 /// The outcome of a run.
 #[derive(Debug, Default)]
-pub struct Summary {
+pub struct JobsSummary {
     /// In the order of the jobs; one per distinct file.
     pub results: Vec<ObjectResult>,
     /// How many programs were checked again after the last rename.
@@ -127,7 +127,7 @@ pub struct Summary {
 
 /// A phase of the work, for progress bars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum JobPhase {
     /// Loaders are asked about the unchanged programs.
     Asking,
     /// Files are verified and replaced.
@@ -141,7 +141,7 @@ pub enum Step {
 /// Called as the work proceeds, from several threads.
 pub trait Progress: Sync {
     /// A phase begins, with this many items.
-    fn begin(&self, step: Step, items: usize);
+    fn begin(&self, step: JobPhase, items: usize);
     /// An item is done.
     fn done(&self, path: &Path);
 }
@@ -151,6 +151,6 @@ pub trait Progress: Sync {
 pub struct NullProgress;
 
 impl Progress for NullProgress {
-    fn begin(&self, _: Step, _: usize) {}
+    fn begin(&self, _: JobPhase, _: usize) {}
     fn done(&self, _: &Path) {}
 }

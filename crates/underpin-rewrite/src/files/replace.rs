@@ -22,19 +22,19 @@ const LOCK_WAIT: Duration = Duration::from_millis(5);
 
 /// A file that is held for a change: read it, make new bytes of it, replace it.
 #[derive(Debug)]
-pub struct Target {
+pub struct HeldFile {
     path: PathBuf,
     file: File,
     identity: FileIdentity,
 }
 
-impl Target {
+impl HeldFile {
     /// Opens the file behind `path` (symbolic links are followed and stay) and takes its lock; if `planned` is given,
     /// only if the file is still in that state.
     ///
     /// # Errors
     /// [`ReplaceError::Busy`], [`ReplaceError::Changed`], [`ReplaceError::NotAFile`], or the error of open(2).
-    pub fn open(path: &Path, planned: Option<&FileIdentity>) -> Result<Target, ReplaceError> {
+    pub fn open(path: &Path, planned: Option<&FileIdentity>) -> Result<HeldFile, ReplaceError> {
         let real = fs::canonicalize(path).map_err(ReplaceError::io(path, "finding it"))?;
         if !fs::symlink_metadata(&real).is_ok_and(|metadata| metadata.is_file()) {
             return Err(ReplaceError::NotAFile { path: real });
@@ -52,7 +52,7 @@ impl Target {
         if !metadata.is_file() {
             return Err(ReplaceError::NotAFile { path: real });
         }
-        let target = Target { identity: FileIdentity::of(&metadata), path: real, file };
+        let target = HeldFile { identity: FileIdentity::of(&metadata), path: real, file };
         target.unchanged_since(planned.unwrap_or(&target.identity))?;
         Ok(target)
     }
@@ -217,8 +217,8 @@ fn lock(file: &File) -> bool {
     true
 }
 
-/// Replaces the file at `target` with `new` if it is still as `planned`: [`Target::open`] and [`Target::replace`] in
-/// one.
+/// Replaces the file at `target` with `new` if it is still as `planned`: [`HeldFile::open`] and [`HeldFile::replace`]
+/// in one.
 ///
 /// # Errors
 /// As for those two.
@@ -229,7 +229,7 @@ pub fn replace(
     keep: &Keep,
     verify: impl FnOnce(&Path) -> Result<(), Disagreement>,
 ) -> Result<Replaced, ReplaceError> {
-    Target::open(target, Some(planned))?.replace(new, keep, verify)
+    HeldFile::open(target, Some(planned))?.replace(new, keep, verify)
 }
 
 /// Makes names lead back to the old file, to which `still_old` leads. They were renamed a moment ago, so only a further

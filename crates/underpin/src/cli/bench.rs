@@ -5,7 +5,7 @@ use clap::{ArgAction, Args, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
-use underpin_bench::{Gate, Until, parse_duration};
+use underpin_bench::{Gate, StoppingRule, parse_duration};
 use underpin_malloc::MallocList;
 
 /// Benchmark commands, or one command under several variants, and compare them, with confidence intervals.
@@ -193,7 +193,7 @@ pub struct RuleArgs {
     /// Stop as soon as every interval is this narrow: 'ratio ±2%' or 'median ±1%'; at the latest after --budget (60s
     /// if not given)
     #[arg(long, value_name = "RULE")]
-    pub until: Option<Until>,
+    pub until: Option<StoppingRule>,
 
     /// Runs of each variant that are watched for memory: 6, more for many variants, or --runs if that is less; 1 of
     /// servers, since their growth is read in every run

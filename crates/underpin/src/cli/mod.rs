@@ -28,11 +28,11 @@ pub use doctor::DoctorArgs;
 pub use generate::{GenerateArgs, What};
 pub use run::RunArgs;
 pub use serve::ServeArgs;
-pub use storm::{Binding, ParameterArgs, StormArgs};
+pub use storm::{ModelledBinding, ParameterArgs, StormArgs};
 pub use suite::SuiteArgs;
 pub use survey::SurveyArgs;
 pub use target::{Cpu, DisplayArgs, ExportArgs, TargetArgs};
-pub use trace::{Phase, TraceArgs};
+pub use trace::{TraceArgs, UntilPhase};
 pub use tree::TreeArgs;
 pub use verify::VerifyArgs;
 

@@ -5,7 +5,7 @@ use clap::{ArgAction, Args, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
-use underpin_resolve::storm::Memory;
+use underpin_resolve::storm::Retention;
 
 /// Show what the start of a program costs when a whole job makes it at once (a start-up I/O storm).
 ///
@@ -65,7 +65,7 @@ pub struct StormArgs {
 
     /// A binding to predict beside it: what would be left after it (may be repeated; default: bind and flatten)
     #[arg(long, value_enum, value_name = "BINDING")]
-    pub after: Vec<Binding>,
+    pub after: Vec<ModelledBinding>,
 
     #[command(flatten)]
     pub parameters: ParameterArgs,
@@ -86,7 +86,7 @@ pub struct StormArgs {
 
 /// A binding that is predicted and not carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Binding {
+pub enum ModelledBinding {
     /// The program and every library that it loads are bound
     Bind,
     /// The program alone is bound, to its whole closure
@@ -123,15 +123,15 @@ pub struct ParameterArgs {
 
     /// How long a node remembers names that were found: never, always, or seconds
     #[arg(long, value_name = "TIME")]
-    pub entry_cache: Option<Memory>,
+    pub entry_cache: Option<Retention>,
 
     /// How long it remembers names that were not found
     #[arg(long, value_name = "TIME")]
-    pub negative_cache: Option<Memory>,
+    pub negative_cache: Option<Retention>,
 
     /// How long it remembers attributes
     #[arg(long, value_name = "TIME")]
-    pub attribute_cache: Option<Memory>,
+    pub attribute_cache: Option<Retention>,
 
     /// Whether the processes of a node share the contents that one of them has read
     #[arg(long, value_name = "BOOL", action = ArgAction::Set)]

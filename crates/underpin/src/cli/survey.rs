@@ -1,6 +1,6 @@
 //! `underpin survey`.
 
-use super::{DisplayArgs, ExportArgs, Phase};
+use super::{DisplayArgs, ExportArgs, UntilPhase};
 use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -28,8 +28,8 @@ pub struct SurveyArgs {
     pub program: PathBuf,
 
     /// How far to watch it, if it is run; it then runs on without a tracer
-    #[arg(long, value_enum, default_value_t = Phase::Exit, value_name = "PHASE")]
-    pub until: Phase,
+    #[arg(long, value_enum, default_value_t = UntilPhase::Exit, value_name = "PHASE")]
+    pub until: UntilPhase,
 
     /// Run the command and a bound copy of the program in turn, some twenty times each, and measure what `bind` gains
     #[arg(long, requires = "arguments")]

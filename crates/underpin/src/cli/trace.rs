@@ -27,8 +27,8 @@ use std::path::PathBuf;
     doctor` how to enable tracing here.")]
 pub struct TraceArgs {
     /// How far to watch; libraries that are opened later are seen only in a whole run
-    #[arg(long, value_enum, default_value_t = Phase::Exit, value_name = "PHASE")]
-    pub until: Phase,
+    #[arg(long, value_enum, default_value_t = UntilPhase::Exit, value_name = "PHASE")]
+    pub until: UntilPhase,
 
     /// Which calls: default (file, mapping and process calls), all, or a list of names and groups (file, mapping,
     /// process, descriptor)
@@ -53,7 +53,7 @@ pub struct TraceArgs {
 
 /// How far a command is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Phase {
+pub enum UntilPhase {
     /// To the program's entry point: the loader's work
     Entry,
     /// To `main`: the initialisers too

@@ -1,7 +1,7 @@
 //! `underpin bind`: plans first, then changes files one by one, each verified before it replaces the old one.
 
 use crate::exit::Exit;
-use crate::plan::{Action, BindPlan};
+use crate::plan::{Action, BindRequest};
 use crate::progress::Progress;
 use crate::screen::{self, Screen};
 use anyhow::bail;
@@ -10,47 +10,48 @@ use rayon::prelude::*;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use underpin_report::document::bind::BindTotals;
 use underpin_report::{BindDocument, text};
+use underpin_resolve::root::lexical;
 use underpin_resolve::{Depth, Environment, HostRoot, Resolver};
 use underpin_rewrite::files::{self, BoundName, FileIdentity, Job, JobOutcome, Jobs, ObjectResult, ReplaceError};
-use underpin_rewrite::files::{JobKind, Summary};
-use underpin_rewrite::plan::{self, CallSum, Decision, ObjectPlan, Planner, Policy, Scope};
+use underpin_rewrite::files::{JobKind, JobsSummary};
+use underpin_rewrite::plan::{self, BindPlan, CallSum, Decision, ObjectPlan, Planner, Policy, Scope};
 
 /// Plans, shows or carries out.
 ///
 /// # Errors
 /// If nothing that could be bound was named, or the result cannot be written.
-pub fn run(plan: BindPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
-    if plan.action == Action::PrintPolicy {
+pub fn run(request: BindRequest, screen: &mut Screen) -> anyhow::Result<Exit> {
+    if request.action == Action::PrintPolicy {
         screen.text(Policy::EXAMPLE.as_bytes());
         return Ok(Exit::Fine);
     }
     let root = HostRoot::new();
-    let scope = scope(&root, &plan.paths)?;
-    let mut bindings = Planner::new(&root, plan.environment.clone(), plan.policy.clone()).plan(&scope);
-    if plan.action == Action::Reserve {
-        screen.show(&text::reserve(&plan::reserve(&root, &bindings), &screen.view(plan.verbosity)));
+    let scope = scope(&root, &request.paths)?;
+    let mut bindings = Planner::new(&root, request.environment.clone(), request.policy.clone()).plan(&scope);
+    if request.action == Action::Reserve {
+        screen.show(&text::reserve(&plan::reserve(&root, &bindings), &screen.view(request.verbosity)));
         return Ok(Exit::Fine);
     }
-    let summary = match plan.action {
-        Action::CarryOut => Some(carry_out(&bindings, &scope, &plan)),
+    let summary = match request.action {
+        Action::CarryOut => Some(carry_out(&bindings, &scope, &request)),
         Action::Show | Action::Reserve | Action::PrintPolicy => None,
     };
     if summary.as_ref().is_some_and(was_refused) {
-        as_it_is(&root, &plan, &mut bindings);
+        as_it_is(&root, &request.environment, &mut bindings);
     }
     let document = BindDocument::new(&bindings, summary.as_ref());
-    if plan.json {
+    if request.json {
         screen.json(&document)?;
     } else {
         // Files have been changed by now, so that is printed first, whatever happens to the details.
-        screen.show(&text::bind_headline(&document, &screen.view(plan.verbosity)));
+        screen.show(&text::bind_headline(&document, &screen.view(request.verbosity)));
         screen.flush()?;
-        screen.show(&text::bind_details(&document, &screen.view(plan.verbosity)));
+        screen.show(&text::bind_details(&document, &screen.view(request.verbosity)));
     }
-    Ok(exit(&document.totals, summary.as_ref(), plan.paths.len() == 1 && plan.paths[0].is_file()))
+    Ok(exit(&document.totals, summary.as_ref(), request.paths.len() == 1 && request.paths[0].is_file()))
 }
 
 /// The files behind the given paths; a path that cannot be used is reported on standard error.
@@ -70,14 +71,16 @@ pub fn scope(root: &HostRoot, paths: &[PathBuf]) -> anyhow::Result<Scope> {
     Ok(scope)
 }
 
-fn carry_out(bindings: &plan::BindPlan, scope: &Scope, plan: &BindPlan) -> Summary {
+fn carry_out(bindings: &BindPlan, scope: &Scope, request: &BindRequest) -> JobsSummary {
     let rebound = bindings.objects.iter().filter(|object| object.bound_before).map(|object| path(&object.path));
     let mut farms = files::farms_of(&rebound.collect::<Vec<_>>());
     let mut lost: HashMap<PathBuf, String> = HashMap::new();
     for farm in &bindings.farms {
         let folder = PathBuf::from(&farm.directory);
         if let Err(error) = files::make_farm(farm) {
-            lost.extend(farm.users.iter().map(|user| (lexical(&folder.join(user)), error.to_string())));
+            // Links of the farm name their users by `..`.
+            let user = |user| lexical(folder.join(user).as_os_str().as_bytes().into());
+            lost.extend(farm.users.iter().map(|name| (path(&user(name)), error.to_string())));
         }
         farms.insert(folder);
     }
@@ -86,8 +89,8 @@ fn carry_out(bindings: &plan::BindPlan, scope: &Scope, plan: &BindPlan) -> Summa
     let jobs = Jobs {
         programs: bindings.programs.iter().map(|program| path(&program.path)).collect(),
         scope: every_name(scope),
-        keep: plan.keep.clone(),
-        ..Jobs::new(jobs, plan.environment.clone())
+        keep: request.keep.clone(),
+        ..Jobs::new(jobs, request.environment.clone())
     };
     let mut summary = files::run_all(&jobs, &Progress::parts());
     summary.results.extend(hopeless.into_iter().map(|job| {
@@ -99,21 +102,8 @@ fn carry_out(bindings: &plan::BindPlan, scope: &Scope, plan: &BindPlan) -> Summa
     summary
 }
 
-/// A path without `..`, as text: this is how folders of links name their users.
-fn lexical(path: &Path) -> PathBuf {
-    path.components().fold(PathBuf::new(), |mut plain, part| {
-        match part {
-            Component::ParentDir => {
-                plain.pop();
-            }
-            part => plain.push(part),
-        }
-        plain
-    })
-}
-
 /// Whether a planned change was not made.
-fn was_refused(summary: &Summary) -> bool {
+fn was_refused(summary: &JobsSummary) -> bool {
     let refused = |outcome: &JobOutcome| {
         matches!(outcome, JobOutcome::Refused(_) | JobOutcome::Failed(_) | JobOutcome::RolledBack { .. })
     };
@@ -121,8 +111,8 @@ fn was_refused(summary: &Summary) -> bool {
 }
 
 /// The calls of programs in their present state, if what was predicted did not happen.
-fn as_it_is(root: &HostRoot, plan: &BindPlan, bindings: &mut plan::BindPlan) {
-    let resolver = Resolver::new(root, Environment { preload: None, ..plan.environment.clone() });
+fn as_it_is(root: &HostRoot, environment: &Environment, bindings: &mut BindPlan) {
+    let resolver = Resolver::new(root, Environment { preload: None, ..environment.clone() });
     bindings.programs.par_iter_mut().for_each(|program| {
         let now = resolver.resolve(program.path.as_ref(), Depth::Findings);
         program.after = now.ok().map(|closure| CallSum::of(&closure));
@@ -163,7 +153,7 @@ pub fn path(bytes: &BString) -> PathBuf {
 
 /// A failure is an error of ours; a refusal of the only given file is wrong use; one refusal among many files is a
 /// finding.
-pub fn exit(totals: &BindTotals, summary: Option<&Summary>, single: bool) -> Exit {
+pub fn exit(totals: &BindTotals, summary: Option<&JobsSummary>, single: bool) -> Exit {
     for (program, reason) in summary.iter().flat_map(|summary| &summary.broken) {
         screen::note(&format!("{}: {reason}", program.display()));
     }

@@ -1,6 +1,6 @@
 //! `underpin storm`: predicts what the start of a job costs, without running it.
 
-use crate::cli::Binding;
+use crate::cli::ModelledBinding;
 use crate::exit::Exit;
 use crate::export;
 use crate::plan::{Format, StormPlan};
@@ -189,20 +189,20 @@ fn foreseen(
     plan: &StormPlan,
     root: &dyn Root,
     now: &Closure,
-    binding: Binding,
+    binding: ModelledBinding,
     job: &StormJob,
 ) -> anyhow::Result<Result<StormInput, String>> {
     let (shape, kind) = match binding {
-        Binding::Bind => (Shape::PerObject, StormBinding::Bind),
-        Binding::Flatten => (Shape::Flatten, StormBinding::Flatten),
-        Binding::Farm => (Shape::Farm, StormBinding::Farm),
-        Binding::None => return Ok(Err("no binding was asked for".to_owned())),
+        ModelledBinding::Bind => (Shape::PerObject, StormBinding::Bind),
+        ModelledBinding::Flatten => (Shape::Flatten, StormBinding::Flatten),
+        ModelledBinding::Farm => (Shape::Farm, StormBinding::Farm),
+        ModelledBinding::None => return Ok(Err("no binding was asked for".to_owned())),
     };
     let name = kind.words();
     let loader = now.loader.path.as_bstr();
     let libraries = now.objects[1..].iter().map(|object| &object.path).filter(|path| path.as_bstr() != loader);
     let mut named = vec![now.program.clone()];
-    if binding == Binding::Bind {
+    if binding == ModelledBinding::Bind {
         named.extend(libraries.cloned());
     }
     let policy = Policy { shape, ..Policy::default() };

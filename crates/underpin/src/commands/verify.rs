@@ -14,7 +14,7 @@ use underpin_report::document::tree::CallsRecord;
 use underpin_report::document::verify::{LoaderAsked, VerifyFile, VerifyState};
 use underpin_report::{VerifyDocument, text};
 use underpin_resolve::{Closure, Depth, HostRoot, Object, Outcome, Resolver, Root};
-use underpin_rewrite::files::{self, Listing, NotAsked, Opinion, Progress as _, Status, Step, Target};
+use underpin_rewrite::files::{self, HeldFile, JobPhase, Listing, NotAsked, Opinion, Progress as _, Status};
 use underpin_rewrite::plan::{Difference, ScopeFile, UnboundRoot, equal, stale_search};
 use underpin_rewrite::{UndoRecord, undo};
 
@@ -34,7 +34,7 @@ pub fn run(plan: VerifyPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
         bindings: plan.bindings,
     };
     let bar = Progress::parts();
-    bar.begin(Step::Verifying, scope.files.len());
+    bar.begin(JobPhase::Verifying, scope.files.len());
     let files = scope.files.par_iter().map(|file| {
         let verified = verifier.verify(file);
         bar.done(&path(&file.path));
@@ -160,7 +160,7 @@ impl Verifier<'_> {
 
     /// The number of references; an error unless each is bound to the same object as in the original.
     fn symbols(&self, place: &Path) -> anyhow::Result<usize> {
-        let target = Target::open(place, None)?;
+        let target = HeldFile::open(place, None)?;
         let original = undo(&target.read()?)?;
         // In the same folder: there `$ORIGIN` is the same.
         let before =

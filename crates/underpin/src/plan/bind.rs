@@ -12,7 +12,7 @@ use underpin_rewrite::plan::{Pattern, Policy, Shape};
 
 /// What to bind, and how.
 #[derive(Debug)]
-pub struct BindPlan {
+pub struct BindRequest {
     /// Files and folders, which exist.
     pub paths: Vec<PathBuf>,
     /// What is not bound, and the shape of the rest.
@@ -57,11 +57,11 @@ pub struct UnbindPlan {
     pub verbosity: u8,
 }
 
-impl BindPlan {
+impl BindRequest {
     /// # Errors
     /// If a file does not exist or is not an ELF file, or the policy file cannot be used.
-    pub fn new(args: BindArgs) -> anyhow::Result<BindPlan> {
-        Ok(BindPlan {
+    pub fn new(args: BindArgs) -> anyhow::Result<BindRequest> {
+        Ok(BindRequest {
             policy: policy(&args)?,
             paths: paths(&args.paths, "bind")?,
             environment: Environment::inherited(),

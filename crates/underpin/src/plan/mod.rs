@@ -22,7 +22,7 @@ mod variants;
 mod verify;
 
 pub use bench::{BenchPlan, Form, ReportPlan, ResultPlan, now};
-pub use bind::{Action, BindPlan, UnbindPlan};
+pub use bind::{Action, BindRequest, UnbindPlan};
 pub use build::{BuildPlan, Printed, cache};
 pub use bundle::BundleCommand;
 pub use check::CheckPlan;

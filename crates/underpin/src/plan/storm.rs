@@ -1,7 +1,7 @@
 //! The plan of `underpin storm`.
 
 use super::{Format, Target, survey_options};
-use crate::cli::{Binding, ParameterArgs, Phase, StormArgs};
+use crate::cli::{ModelledBinding, ParameterArgs, StormArgs, UntilPhase};
 use anyhow::{Context, bail};
 use bstr::BString;
 use std::ffi::OsString;
@@ -17,7 +17,7 @@ pub struct StormPlan {
     /// The program, and those compared with it.
     pub programs: Vec<PathBuf>,
     /// Bindings of the first program to predict.
-    pub after: Vec<Binding>,
+    pub after: Vec<ModelledBinding>,
     /// The run that the user asked for, if any.
     pub run: Option<TraceOptions>,
     /// How they are resolved.
@@ -102,12 +102,12 @@ fn run(programs: &[PathBuf], target: &Target, arguments: Vec<OsString>) -> anyho
     let program = programs.first().context("no program to run")?;
     // A bare name would be searched for in PATH, but the file here is meant.
     let program = program.canonicalize().with_context(|| program.display().to_string())?;
-    Ok(survey_options(program.into_os_string(), arguments, Phase::Exit)?)
+    Ok(survey_options(program.into_os_string(), arguments, UntilPhase::Exit)?)
 }
 
-fn after(named: Vec<Binding>) -> Vec<Binding> {
-    let mut after = if named.is_empty() { vec![Binding::Bind, Binding::Flatten] } else { named };
-    after.retain(|binding| *binding != Binding::None);
+fn after(named: Vec<ModelledBinding>) -> Vec<ModelledBinding> {
+    let mut after = if named.is_empty() { vec![ModelledBinding::Bind, ModelledBinding::Flatten] } else { named };
+    after.retain(|binding| *binding != ModelledBinding::None);
     after
 }
 

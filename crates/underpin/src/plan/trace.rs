@@ -1,6 +1,6 @@
 //! The plans of the verbs that run a command.
 
-use crate::cli::{Phase, TraceArgs};
+use crate::cli::{TraceArgs, UntilPhase};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
@@ -48,16 +48,16 @@ impl TracePlan {
 ///
 /// # Errors
 /// If standard error cannot be duplicated.
-pub fn survey_options(program: OsString, arguments: Vec<OsString>, phase: Phase) -> io::Result<TraceOptions> {
+pub fn survey_options(program: OsString, arguments: Vec<OsString>, phase: UntilPhase) -> io::Result<TraceOptions> {
     let command = std::iter::once(program).chain(arguments);
     Ok(TraceOptions { until: until(phase), output: to_standard_error()?, ..TraceOptions::new(command) })
 }
 
-fn until(phase: Phase) -> Until {
+fn until(phase: UntilPhase) -> Until {
     match phase {
-        Phase::Entry => Until::Entry,
-        Phase::Main => Until::Main,
-        Phase::Exit => Until::Exit,
+        UntilPhase::Entry => Until::Entry,
+        UntilPhase::Main => Until::Main,
+        UntilPhase::Exit => Until::Exit,
     }
 }
 

@@ -4,7 +4,7 @@ use bstr::{BStr, BString, ByteSlice};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use underpin_elf::{DependencyTag, Details, Dynamic, Elf, FileType, LinkFacts, Notes};
-use underpin_resolve::root::{Bytes, lexical};
+use underpin_resolve::root::{SharedSource, lexical};
 use underpin_resolve::{FileId, LibcVersion, Root};
 
 /// Functions whose import means that the file's own search path may be used at run time; dlsym(3) may return dlopen.
@@ -22,7 +22,7 @@ pub(in crate::plan) struct Facts {
     /// Whether it is executed, not loaded.
     pub is_program: bool,
     elf: Elf,
-    source: Bytes,
+    source: SharedSource,
 }
 
 impl Facts {
@@ -102,7 +102,7 @@ impl Facts {
                     need.version == "GLIBC_PRIVATE" && super::exclusions::is_loader_name(need.file.as_ref())
                 })
             };
-            let strong = |import: &&underpin_elf::Import| import.binding == underpin_elf::Binding::Global;
+            let strong = |import: &&underpin_elf::Import| import.binding == underpin_elf::SymbolBinding::Global;
             details.imports.iter().filter(private).filter(strong).map(|import| import.name.clone()).collect()
         });
         let has = details.map(|details| details.exports.into_iter().map(|export| export.name).collect());

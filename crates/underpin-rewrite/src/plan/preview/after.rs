@@ -89,7 +89,7 @@ impl BindPlan {
     }
 }
 
-fn patched(base: underpin_resolve::root::Bytes, made: &Rewrite) -> PatchedSource {
+fn patched(base: underpin_resolve::root::SharedSource, made: &Rewrite) -> PatchedSource {
     let patches = made.patches.iter().map(|patch| (patch.offset.0, patch.bytes.clone())).collect();
     PatchedSource::new(base, made.kept, patches, made.appended.clone())
 }

@@ -8,14 +8,14 @@ use super::originals::undone;
 use bstr::{BStr, BString};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use underpin_resolve::root::{Bytes, FileKind, Meta, Opened};
+use underpin_resolve::root::{FileKind, Meta, Opened, SharedSource};
 use underpin_resolve::{FileId, PathError, Root};
 
 /// Another root, with every bound file read as its original.
 pub struct UnboundRoot<'r> {
     base: &'r dyn Root,
     /// Files that were examined; `None` for those that are not bound.
-    known: Mutex<HashMap<FileId, Option<Bytes>>>,
+    known: Mutex<HashMap<FileId, Option<SharedSource>>>,
     lost: Mutex<Vec<(BString, String)>>,
 }
 
@@ -32,7 +32,7 @@ impl<'r> UnboundRoot<'r> {
         self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn original(&self, path: &BStr, opened: &Opened) -> Option<Bytes> {
+    fn original(&self, path: &BStr, opened: &Opened) -> Option<SharedSource> {
         match undone(&*opened.source)? {
             Ok(bytes) => Some(Arc::new(bytes)),
             Err(error) => {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
-use underpin_test_support::need;
+use underpin_test_support::{Random, need};
 
 /// The program that both run.
 const PROGRAM: &str = include_str!("numbers.rb");
@@ -22,7 +22,7 @@ fn random_numbers_and_formats_give_what_they_give_in_cruby() {
     need!("ruby");
     let asked = std::env::var("FOOLSGOLD_NUMBERS").ok().and_then(|count| count.parse().ok());
     let count = asked.unwrap_or(USUAL);
-    let mut random = Random(0x6001_d5ee);
+    let mut random = Random::new(0x6001_d5ee);
     let cases: Vec<String> = (0..count).map(|_| case(&mut random)).collect();
     let theirs = cruby(&cases);
     let ours = ours(&cases);
@@ -77,23 +77,14 @@ fn ours(cases: &[String]) -> Vec<String> {
     answers
 }
 
-/// SplitMix64: small, and the same everywhere.
-struct Random(u64);
+/// Random values of the kinds that a case is made of.
+trait Draw {
+    fn between(&mut self, low: i64, high: i64) -> i64;
+    fn one_in(&mut self, count: u64) -> bool;
+    fn of<T: Copy>(&mut self, choices: &[T]) -> T;
+}
 
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number below a limit.
-    fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
-    }
-
+impl Draw for Random {
     fn between(&mut self, low: i64, high: i64) -> i64 {
         low + i64::try_from(self.below(u64::try_from(high - low + 1).unwrap())).unwrap()
     }
