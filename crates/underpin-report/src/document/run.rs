@@ -10,7 +10,7 @@ pub struct RunDocument {
     /// Always `underpin.run/1`.
     pub schema: SchemaTag<RunDocument>,
     /// Every allocator that a build of underpin can include.
-    pub allocators: Vec<AllocatorRecord>,
+    pub allocators: Vec<IncludedAllocator>,
 }
 
 impl Document for RunDocument {
@@ -19,7 +19,7 @@ impl Document for RunDocument {
 
 /// One allocator.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct AllocatorRecord {
+pub struct IncludedAllocator {
     /// Its name for `--malloc`.
     pub name: String,
     /// Its own version; for snmalloc, that of the crate it came in.
@@ -28,7 +28,7 @@ pub struct AllocatorRecord {
     pub settings: String,
     /// The names of the settings that may follow its name.
     pub options: Vec<String>,
-    /// The object's size; null if it is not on board.
+    /// The object's size; null if this build does not include it.
     pub bytes: Option<u64>,
     /// SHA-256 of the object, in hexadecimal.
     pub sha256: Option<String>,
@@ -39,7 +39,7 @@ pub struct AllocatorRecord {
 impl RunDocument {
     /// The document of a list.
     #[must_use]
-    pub fn new(allocators: Vec<AllocatorRecord>) -> RunDocument {
+    pub fn new(allocators: Vec<IncludedAllocator>) -> RunDocument {
         RunDocument { schema: SchemaTag::new(), allocators }
     }
 }

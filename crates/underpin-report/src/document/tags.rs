@@ -25,7 +25,7 @@ pub struct TagsDocument {
     /// The same tag under the name that it had before PEP 600.
     pub alias: Option<String>,
     /// What the file name of the wheel claims; empty for a folder.
-    pub claims: Vec<ClaimRecord>,
+    pub claims: Vec<TagClaim>,
     /// The next older tag, or the newest one if none is met; null if there is no older one.
     pub ruled_out: Option<String>,
     /// What rules it out, object by object.
@@ -42,7 +42,7 @@ pub struct TagsDocument {
 
 /// A platform tag in a wheel's file name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ClaimRecord {
+pub struct TagClaim {
     /// The tag, with the processor.
     pub tag: String,
     /// Whether the set meets it; null if the tag is not known.
@@ -94,7 +94,7 @@ pub struct TagsInput<'a> {
     /// The verdict.
     pub verdict: &'a TagVerdict,
     /// What the file name claims.
-    pub claims: Vec<ClaimRecord>,
+    pub claims: Vec<TagClaim>,
     /// Sentences for the notes.
     pub notes: Vec<String>,
     /// Day and source of the promises.

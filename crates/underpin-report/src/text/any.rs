@@ -15,7 +15,7 @@ use crate::document::check::CheckDocument;
 use crate::document::storm::StormDocument;
 use crate::document::suite::SuiteDocument;
 use crate::document::survey::{StartUp, SurveyDocument};
-use crate::document::tags::{ClaimRecord, ObstacleKind, ObstacleRecord, TagsDocument};
+use crate::document::tags::{ObstacleKind, ObstacleRecord, TagClaim, TagsDocument};
 use crate::document::trace::TraceDocument;
 use crate::document::tree::{CallComparison, TreeDocument};
 use crate::document::verify::{LoaderAsked, VerifyDocument, VerifyFile, VerifyState};
@@ -241,7 +241,7 @@ fn tags_of(words: &mut Words) -> TagsDocument {
         symbols: (0..4).map(|_| words.new_raw()).collect(),
     };
     let obstacles = kinds.map(&mut obstacle).to_vec();
-    let claim = ClaimRecord { tag: words.new_text(), earned: None };
+    let claim = TagClaim { tag: words.new_text(), earned: None };
     TagsDocument {
         schema: SchemaTag::new(),
         set: words.new_raw(),
@@ -250,7 +250,7 @@ fn tags_of(words: &mut Words) -> TagsDocument {
         platform: words.new_text(),
         tag: words.new_text(),
         alias: Some(words.new_text()),
-        claims: vec![ClaimRecord { earned: Some(false), ..claim.clone() }, claim],
+        claims: vec![TagClaim { earned: Some(false), ..claim.clone() }, claim],
         ruled_out: Some(words.new_text()),
         obstacles,
         notes: vec![words.new_text()],

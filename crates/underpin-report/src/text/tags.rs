@@ -1,6 +1,6 @@
 //! The screen of `underpin check` on a folder or a wheel: the tag it meets, and what rules out the next older one.
 
-use crate::document::tags::{ClaimRecord, ObstacleKind, ObstacleRecord, TagsDocument};
+use crate::document::tags::{ObstacleKind, ObstacleRecord, TagClaim, TagsDocument};
 use crate::layout::{View, shorten, wrap};
 use crate::styled::{Line, Role, Span, Text};
 use crate::units::count;
@@ -43,7 +43,7 @@ pub fn tags(document: &TagsDocument, view: &View) -> Text {
     text
 }
 
-fn claim_spans(claim: &ClaimRecord) -> [Span; 2] {
+fn claim_spans(claim: &TagClaim) -> [Span; 2] {
     let (role, words) = match claim.earned {
         Some(true) => (Role::Good, ": holds"),
         Some(false) => (Role::Bad, ": does not hold"),

@@ -5,7 +5,7 @@ use crate::plan::RunPlan;
 use crate::screen::{self, Screen};
 use underpin_malloc::OnBoard;
 use underpin_malloc::{Confirmation, MallocError, NotTaken, Watch};
-use underpin_report::document::run::AllocatorRecord;
+use underpin_report::document::run::IncludedAllocator;
 use underpin_report::{Line, Role, RunDocument, Text};
 use underpin_sys::{SysError, Tracee, Watched};
 
@@ -97,7 +97,7 @@ fn list(screen: &mut Screen) {
 }
 
 fn document() -> RunDocument {
-    let record = |allocator: &OnBoard| AllocatorRecord {
+    let record = |allocator: &OnBoard| IncludedAllocator {
         name: allocator.kind.name().to_owned(),
         version: allocator.version.to_owned(),
         settings: allocator.settings.to_owned(),

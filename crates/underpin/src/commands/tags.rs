@@ -6,7 +6,7 @@ use crate::screen::Screen;
 use anyhow::Context;
 use bstr::ByteSlice;
 use std::os::unix::ffi::OsStrExt;
-use underpin_report::document::tags::ClaimRecord;
+use underpin_report::document::tags::TagClaim;
 use underpin_report::{TagsDocument, TagsInput, text};
 use underpin_resolve::compat::{self, LibcFamily, TagVerdict};
 
@@ -33,7 +33,7 @@ pub fn run(plan: &TagsPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
 }
 
 /// A tag that the file name claims, and whether the set meets it.
-fn judged(claim: &str, verdict: &TagVerdict) -> ClaimRecord {
+fn judged(claim: &str, verdict: &TagVerdict) -> TagClaim {
     let tag = claim.strip_suffix(verdict.platform).and_then(|tag| tag.strip_suffix('_'));
     // `any`, and tags of other processors, make promises that a set of objects cannot keep.
     let earned = match tag {
@@ -42,7 +42,7 @@ fn judged(claim: &str, verdict: &TagVerdict) -> ClaimRecord {
         Some(tag) => compat::tag_is_earned(tag, verdict.tag.as_ref()),
         None => Some(false),
     };
-    ClaimRecord { tag: claim.to_owned(), earned }
+    TagClaim { tag: claim.to_owned(), earned }
 }
 
 fn notes(plan: &TagsPlan, verdict: &TagVerdict) -> Vec<String> {
