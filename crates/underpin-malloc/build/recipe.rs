@@ -180,6 +180,8 @@ struct Tuning {
     mimalloc_chunk_shift: u32,
     /// mimalloc starts with the first block that the program asks for, not with the program.
     at_first_use: bool,
+    /// Much that is free goes back when it is freed, not after a delay.
+    much_goes_back_at_once: bool,
 }
 
 /// A text that stands once in a source, and what takes its place. Where it is an option's default, the variable of that
@@ -206,6 +208,31 @@ const START_AT_FIRST_USE: [Replacement; 4] = [
     ("    mi_process_init_once();\n", "    mi_process_init_once();\n    underpin_process_is_ready();\n"),
     // It finds out what nothing reads, by CPUID, each of which a virtual machine's host answers in 10 us.
     ("  mi_detect_cpu_features();\n", ""),
+];
+
+/// The main thread's heap is a static one, which upstream takes for initialised: it has no option but the released ones.
+/// With two full pages kept at hand, one block that comes and goes beside them takes and frees a page each time, which is
+/// kept only if it is alone in its size (4 KiB: 221 ns, and 12 so).
+const MAIN_THREAD_HAS_OPTIONS: Replacement = (
+    "    mi_theap_main_init();\n    mi_subproc_main_init();\n",
+    "    mi_theap_main_init();\n    _mi_theap_options_init(&theap_main);\n    mi_subproc_main_init();\n",
+);
+
+/// `native/mimalloc.c` decides on what they tell it. Of a page that is freed they tell what its blocks can have touched.
+const TELL_WHAT_IS_FREE: [Replacement; 3] = [
+    ("  // claimed it!\n", "  underpin_taken(mi_size_of_slices(slice_count));\n"),
+    (
+        "  // unregister page\n  _mi_page_map_unregister(page);\n  if (page->memid.memkind == MI_MEM_ARENA) {\n",
+        "  const size_t underpin_block = mi_page_block_size(page), underpin_used = page->capacity * underpin_block;\n  \
+         mi_subproc_t* const underpin_process =\n    \
+         page->memid.memkind == MI_MEM_ARENA ? page->memid.mem.arena.arena->subproc : NULL;\n  \
+         _mi_page_map_unregister(page);\n  if (page->memid.memkind == MI_MEM_ARENA) {\n",
+    ),
+    (
+        "  _mi_arenas_free( mi_page_slice_start(page), mi_page_full_size(page), page->memid);\n}\n",
+        "  _mi_arenas_free( mi_page_slice_start(page), mi_page_full_size(page), page->memid);\n  \
+         if (underpin_process != NULL) underpin_freed(underpin_process, underpin_used, underpin_block);\n}\n",
+    ),
 ];
 
 /// `free(NULL)` looks up the page of address 0, also before the first allocation and while another thread makes it: until
@@ -277,6 +304,7 @@ impl Tuning {
         mimalloc: &[KEEP_NO_FULL_PAGES],
         mimalloc_chunk_shift: 9,
         at_first_use: false,
+        much_goes_back_at_once: false,
     };
 
     fn of(goal: Goal) -> &'static Tuning {
@@ -286,6 +314,7 @@ impl Tuning {
             mimalloc: &[KEEP_NO_FULL_PAGES, RESERVE_LITTLE],
             mimalloc_chunk_shift: 9,
             at_first_use: true,
+            much_goes_back_at_once: false,
         };
         const BALANCED: Tuning = Tuning {
             name: "balanced",
@@ -293,6 +322,7 @@ impl Tuning {
             mimalloc: &[KEEP_NO_FULL_PAGES, RESERVE_LITTLE, GIVE_BACK_SOON],
             mimalloc_chunk_shift: 7,
             at_first_use: true,
+            much_goes_back_at_once: true,
         };
         match goal {
             Goal::Speed => &SPEED,
@@ -384,9 +414,13 @@ fn build_mimalloc(tools: &Tools, folder: &Path, tuning: &Tuning) -> Result<PathB
     let _ = fs::remove_dir_all(&sources);
     copy_folder(&folder.join("src"), &sources)?;
     replace_once(&sources.join("options.c"), tuning.mimalloc)?;
+    replace_once(&sources.join("init.c"), &[MAIN_THREAD_HAS_OPTIONS])?;
     if tuning.at_first_use {
         replace_once(&sources.join("init.c"), &START_AT_FIRST_USE)?;
         replace_once(&sources.join("page-map.c"), &NULL_HAS_NO_PAGE)?;
+    }
+    if tuning.much_goes_back_at_once {
+        replace_once(&sources.join("arena.c"), &TELL_WHAT_IS_FREE)?;
     }
     let object = tools.out.join(format!("mimalloc-{}.o", tuning.name));
     let mut command = Command::new(&tools.cc);
@@ -397,6 +431,9 @@ fn build_mimalloc(tools: &Tools, folder: &Path, tuning: &Tuning) -> Result<PathB
     command.arg(format!("-DMI_BCHUNK_BITS_SHIFT={}", tuning.mimalloc_chunk_shift));
     if tuning.at_first_use {
         command.args(["-DAT_FIRST_USE", "-DMI_PRIM_HAS_PROCESS_ATTACH"]);
+    }
+    if tuning.much_goes_back_at_once {
+        command.arg("-DMUCH_GOES_BACK_AT_ONCE");
     }
     command.arg(include(&folder.join("include"))).arg(include(&sources));
     // It can say when it was compiled, which would be other bytes each time.

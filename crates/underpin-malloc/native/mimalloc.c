@@ -8,6 +8,12 @@
 static uintptr_t underpin_main_thread(void);
 static void underpin_process_is_ready(void);
 #endif
+#ifdef MUCH_GOES_BACK_AT_ONCE
+#include <stddef.h>
+struct mi_subproc_s;
+static void underpin_taken(size_t bytes);
+static void underpin_freed(struct mi_subproc_s *, size_t bytes, size_t block);
+#endif
 
 #include "static.c"
 #include <errno.h>
@@ -40,6 +46,44 @@ __attribute__((constructor(101))) static void attach(void) {
 }
 
 __attribute__((destructor(101))) static void detach(void) { _mi_auto_process_done(); }
+#endif
+
+#ifdef MUCH_GOES_BACK_AT_ONCE
+/* Upstream gives back what has been free for a while, and looks for it when something is freed: a program that frees much
+ * and then waits keeps it all. Here much that is free goes back at once, as glibc unmaps large blocks and trims its heap:
+ * a constant, or twice the largest block that was freed, so that a program that takes and frees large blocks in turn
+ * keeps them. Every page of a small block has been written to, which makes it dear to give back and to take again: of
+ * those more is kept, and at most ten times a second some goes back at once. */
+enum { SMALL_BLOCK = 8 << 10, MOST_FREE = 2 << 20, MOST_FREE_SMALL = 12 << 20, LARGEST_KEPT = 32 << 20 };
+
+/* Bytes freed in the arenas, and neither taken again nor given back at once since. Those given back after the delay stay
+ * in it: then the next time comes too soon, and finds less. */
+static _Atomic(size_t) free_bytes;
+static _Atomic(size_t) largest_block;
+static _Atomic(mi_msecs_t) small_kept_until;
+
+static void underpin_taken(size_t bytes) {
+    size_t now = atomic_load_explicit(&free_bytes, memory_order_relaxed);
+    while (now && !atomic_compare_exchange_weak_explicit(&free_bytes, &now, now > bytes ? now - bytes : 0,
+                                                         memory_order_relaxed, memory_order_relaxed)) {}
+}
+
+static int is_too_early(void) {
+    const mi_msecs_t now = _mi_clock_now();
+    if (now < atomic_load_explicit(&small_kept_until, memory_order_relaxed)) return 1;
+    atomic_store_explicit(&small_kept_until, now + 10 * mi_arena_purge_delay(), memory_order_relaxed);
+    return 0;
+}
+
+static void underpin_freed(mi_subproc_t *process, size_t bytes, size_t block) {
+    const int is_small = block <= SMALL_BLOCK;
+    size_t largest = atomic_load_explicit(&largest_block, memory_order_relaxed);
+    if (block > largest && block <= LARGEST_KEPT) atomic_store_explicit(&largest_block, largest = block, memory_order_relaxed);
+    const size_t now = atomic_fetch_add_explicit(&free_bytes, bytes, memory_order_relaxed) + bytes;
+    if (now < (is_small ? MOST_FREE_SMALL : MOST_FREE) || now < 2 * largest || (is_small && is_too_early())) return;
+    atomic_store_explicit(&free_bytes, 0, memory_order_relaxed);
+    mi_arenas_try_purge(true, true, process, 0);
+}
 #endif
 
 static void report(int error, void *unused) {

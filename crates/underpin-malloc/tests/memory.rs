@@ -1,0 +1,149 @@
+//! What mimalloc, linked in, keeps of freed memory and what it gives back. Told by the kernel's calls and figures; the
+//! delay after which memory goes back is set so that time decides nothing.
+
+use std::path::Path;
+use underpin_malloc::{AllocatorKind, Goal, linkable};
+use underpin_test_support::{Fixture, Output, need};
+
+const HOST: &str = std::env::consts::ARCH;
+
+const PROGRAM: &str = r#"
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static void *filled(size_t size, int with) {
+    void *block = malloc(size);
+    if (!block) abort();
+    return memset(block, with, size);
+}
+/* The figure is read into a buffer of the stack, by calls that allocate nothing. */
+static long dirty_kib(void) {
+    static char text[4096];
+    FILE *file = fopen("/proc/self/smaps_rollup", "r");
+    long kib = -1;
+    while (fgets(text, sizeof text, file)) if (sscanf(text, "Private_Dirty: %ld", &kib) == 1) break;
+    fclose(file);
+    return kib;
+}
+static void beside_full_pages(size_t size) {
+    static char *neighbours[32];
+    for (int i = 0; i < 32; i++) neighbours[i] = filled(size, i);
+    for (int i = 0; i < 1000; i++) free(filled(size, i));
+    for (int i = 0; i < 32; i++) if (neighbours[i][size - 1] != i) abort();
+}
+static void *any_sizes(void *number) {
+    enum { BLOCKS = 600 };
+    unsigned char *kept[BLOCKS] = { 0 };
+    size_t sizes[BLOCKS];
+    uint32_t random = 7 + (uint32_t)(uintptr_t)number;
+    for (int round = 0; round < 60000; round++) {
+        random = random * 1103515245u + 12345u;
+        const unsigned at = (random >> 8) % BLOCKS;
+        if (kept[at]) {
+            for (size_t i = 0; i < sizes[at]; i += 97) if (kept[at][i] != (unsigned char)at) abort();
+            free(kept[at]);
+            kept[at] = NULL;
+        } else {
+            sizes[at] = 1 + (random >> 4) % (at % 20 ? 9000 : 400000);
+            kept[at] = filled(sizes[at], (unsigned char)at);
+        }
+        /* All at once, so that much is free. */
+        if (round % 5000 == 4999) for (int i = 0; i < BLOCKS; i++) { free(kept[i]); kept[i] = NULL; }
+    }
+    for (int i = 0; i < BLOCKS; i++) free(kept[i]);
+    return NULL;
+}
+int main(int count, char **words) {
+    static void *blocks[10000];
+    switch (words[1][0]) {
+    case 'o': beside_full_pages(4096); beside_full_pages(16384); break;
+    case 'l': for (int i = 0; i < 2000; i++) blocks[i] = filled((i % 4 + 1) * 16384, i);
+              for (int i = 0; i < 2000; i++) free(blocks[i]);
+              break;
+    case 's': for (int i = 0; i < 10000; i++) blocks[i] = filled(4000, i);
+              for (int i = 0; i < 9999; i++) free(blocks[i]);
+              break;
+    case 'i': for (int i = 0; i < 200; i++) free(filled(4 << 20, i)); break;
+    case 't': {
+        pthread_t threads[8];
+        for (uintptr_t i = 0; i < 8; i++) if (pthread_create(&threads[i], 0, any_sizes, (void *)i)) abort();
+        for (int i = 0; i < 8; i++) pthread_join(threads[i], 0);
+        break; }
+    }
+    printf("%ld\n", dirty_kib());
+}
+"#;
+
+fn build(dir: &Fixture, goal: Goal) {
+    dir.write("memory.c", PROGRAM);
+    dir.write("malloc.o", linkable(AllocatorKind::Mimalloc, goal, HOST).expect("on board").object.bytes);
+    dir.must("musl-gcc", ["-static", "-O1", "-fno-builtin", "-w", "malloc.o", "memory.c", "-pthread", "-o", "memory"]);
+}
+
+/// KiB that the program has written to and not given back, at its end.
+fn dirty(dir: &Fixture, what: &str, delay: &str) -> u64 {
+    let output = Output::of(dir.command(dir.join("memory")).arg(what).env("MIMALLOC_PURGE_DELAY", delay));
+    assert_eq!(output.code, Some(0), "{what}: {}", output.stderr);
+    output.stdout.trim().parse().expect("a figure")
+}
+
+/// How often memory was given back.
+fn gifts(dir: &Fixture, what: &str, delay: &str) -> usize {
+    let mut command = dir.command("strace");
+    command.args(["-f", "-e", "trace=madvise,munmap", "-o", "calls"]).arg(dir.join("memory")).arg(what);
+    let output = Output::of(command.env("MIMALLOC_PURGE_DELAY", delay));
+    assert_eq!(output.code, Some(0), "{what}: {}", output.stderr);
+    let calls = std::fs::read_to_string(Path::new(&dir.join("calls"))).expect("strace's file");
+    calls.lines().filter(|line| line.contains("MADV_DONTNEED") || line.contains("munmap(")).count()
+}
+
+/// A delay of 0 makes every page that is freed visible as a call.
+#[test]
+fn a_block_that_comes_and_goes_beside_full_pages_frees_no_page_each_time() {
+    need!("musl-gcc", "strace");
+    let dir = Fixture::new();
+    for goal in [Goal::Speed, Goal::Balanced] {
+        build(&dir, goal);
+        let calls = gifts(&dir, "one block, a thousand times", "0");
+        assert!(calls < 100, "{goal}: {calls}");
+    }
+}
+
+/// A delay that never ends: what goes back goes back at once.
+const NEVER: &str = "1000000";
+
+#[test]
+fn balanced_gives_much_freed_memory_back_at_once() {
+    need!("musl-gcc");
+    let dir = Fixture::new();
+    build(&dir, Goal::Balanced);
+    let large = dirty(&dir, "large blocks, 80 MB of them", NEVER);
+    assert!(large < 4 << 10, "{large}");
+    let small = dirty(&dir, "small blocks, 40 MB of them", NEVER);
+    assert!(small < 32 << 10, "{small}");
+    let none = dirty(&dir, "large blocks, 80 MB of them", "-1");
+    assert!(none > 60 << 10, "a user who wants none of it gets none of it: {none}");
+}
+
+#[test]
+fn balanced_keeps_a_large_block_that_is_taken_and_freed_in_turn() {
+    need!("musl-gcc", "strace");
+    let dir = Fixture::new();
+    build(&dir, Goal::Balanced);
+    let calls = gifts(&dir, "in turn", NEVER);
+    assert!(calls < 10, "{calls}");
+}
+
+#[test]
+fn memory_in_use_is_never_given_back() {
+    need!("musl-gcc");
+    let dir = Fixture::new();
+    build(&dir, Goal::Balanced);
+    for delay in ["0", "1", "10", NEVER] {
+        for _ in 0..5 {
+            dirty(&dir, "threads with blocks of all sizes", delay);
+        }
+    }
+}
