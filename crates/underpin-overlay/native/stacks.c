@@ -3,7 +3,7 @@
  *
  * musl's pthread_create and thrd_create are one function, __pthread_create. It calls, in this order and in the creating
  * thread, __acquire_ptc (a lock that keeps forks out), __mmap for the whole stack without any access, __mprotect for
- * all but the guard page, and __release_ptc. pthread_join and its relatives end with __munmap of exactly the mapping,
+ * all but the guard page, and __release_ptc; where no guard is wanted, __mmap with access and no __mprotect. pthread_join and its relatives end with __munmap of exactly the mapping,
  * once the kernel has let go of the thread; a detached thread calls __unmapself. These are replaced here. Between
  * __acquire_ptc and __release_ptc a mapping comes from those kept, if there is one of its size; every other call is
  * what it was.
@@ -42,11 +42,13 @@ extern volatile int __thread_list_lock __attribute__((weak));
  * glibc); bytes of memory that they may take. Small stacks, of musl's usual size, stay as they are while those last.
  * Of others only what the next thread needs at once stays: its thread-local storage, up to a size, and the outermost
  * calls. */
-enum { SLOTS = 128, MOST_IDLE = 32, MOST_BYTES = 40 << 20, MOST_MEMORY = 512 << 10, SMALL = 192 << 10, MOST_CLEARED = 48 << 10,
+enum { SLOTS = 128, MOST_IDLE = 64, MOST_BYTES = 40 << 20, MOST_MEMORY = 1 << 20, SMALL = 192 << 10, MOST_CLEARED = 48 << 10,
        CALLS = 8 << 10 };
 
 /* CHANGING belongs to the thread that set it. TOUCHED is in use, and not to be kept. */
 enum { UNUSED, CHANGING, LIVE, TOUCHED, IDLE, LEAVING };
+
+enum { NOT_KNOWN = 0, NO_GUARD = 1 };
 
 typedef struct {
   atomic_int state;
@@ -55,7 +57,7 @@ typedef struct {
   /* The higher, the later it became idle. */
   atomic_ulong since;
   _Atomic(uintptr_t) base;
-  /* Bytes of the whole mapping and of the guard at its start; no guard: not known yet. */
+  /* Bytes of the whole mapping and of the guard at its start, or one of the two above. */
   atomic_size_t size, guard;
 } Slot;
 
@@ -76,69 +78,7 @@ static _Thread_local __attribute__((tls_model("initial-exec"))) struct {
 #define get(field) atomic_load_explicit(&(field), memory_order_relaxed)
 #define set(field, value) atomic_store_explicit(&(field), value, memory_order_relaxed)
 
-/* ---- what a stack is made of ---- */
-
-typedef struct { uint32_t type, flags; uint64_t offset, address, physical, file, memory, alignment; } Segment;
-
-/* Bytes at the end of a stack that musl wants to be zero: the thread-local variables, its own description of the
- * thread (some 200 bytes) and the values of pthread_setspecific (1,024). The variables' size is the program's, as
- * musl reads it; for the rest a page is assumed. Any excess is stack that was used. */
-static size_t
-to_clear(void)
-{
-  static atomic_size_t known;
-  size_t bytes = get(known);
-  if (bytes) return bytes;
-  const char *segment = (const char*)getauxval(AT_PHDR);
-  const size_t each = getauxval(AT_PHENT), count = getauxval(AT_PHNUM);
-  bytes = segment ? 4096 : SIZE_MAX;
-  for (size_t at = 0; segment && at < count; at++) {
-    const Segment *one = (const Segment*)(segment + at * each);
-    if (one->type == PT_TLS) bytes += one->memory + 3 * one->alignment;
-  }
-  bytes = bytes > SIZE_MAX / 2 ? SIZE_MAX : (bytes + 63) & ~(size_t)63;
-  set(known, bytes);
-  return bytes;
-}
-
-static size_t
-page_size(void)
-{
-#ifdef __x86_64__
-  return 4096;
-#else
-  return getauxval(AT_PAGESZ);
-#endif
-}
-
-/* Bytes at the end of an idle stack that stay in memory at least, unless there are many. 0: the program has so many thread-local
- * variables that a new mapping, which is zero, costs no more. */
-static size_t
-left(void)
-{
-  const size_t page = page_size(), clear = to_clear();
-  if (clear > MOST_CLEARED) return 0;
-  return (clear + CALLS + page - 1) & -page;
-}
-
-/* To Valgrind, memory below an ended thread's stack pointer is inaccessible, and musl writes there before it starts
- * the next. By these instructions, which do nothing, it recognises a request of the program: here that the memory
- * may be written to. (Valgrind manual, "The Client Request mechanism"; MAKE_MEM_UNDEFINED of memcheck.h.) */
-static void
-tell_valgrind(uintptr_t from, size_t size)
-{
-  const volatile uint64_t request[6] = { 0x4d430001, from, size };
-#ifdef __x86_64__
-  uint64_t result = 0;
-  __asm__ volatile("rolq $3, %%rdi\n\trolq $13, %%rdi\n\trolq $61, %%rdi\n\trolq $51, %%rdi\n\txchgq %%rbx, %%rbx"
-      : "+d"(result) : "a"(request) : "cc", "memory");
-#else
-  register uint64_t result __asm__("x3") = 0;
-  register const volatile uint64_t *which __asm__("x4") = request;
-  __asm__ volatile("ror x12, x12, #3\n\tror x12, x12, #13\n\tror x12, x12, #51\n\tror x12, x12, #61\n\torr x10, x10, x10"
-      : "+r"(result) : "r"(which) : "cc", "memory");
-#endif
-}
+#include "stacks/parts.h"
 
 /* ---- the table ---- */
 
@@ -159,6 +99,12 @@ hold(size_t bytes)
   return 0;
 }
 
+static size_t
+guard_bytes(Slot *slot)
+{
+  return get(slot->guard) & ~(size_t)NO_GUARD;
+}
+
 /* Undoes what `keep` did, for a slot that the caller has changed from IDLE or LEAVING. A thread that was leaving has left
  * afterwards. */
 static void
@@ -174,8 +120,8 @@ unkeep(Slot *slot, int state)
 static int
 keep(Slot *slot, int state)
 {
-  const size_t size = get(slot->size), guard = get(slot->guard), use = size - guard, part = left();
-  if (!guard || !part || part >= use || !reserve(size)) return 0;
+  const size_t size = get(slot->size), guard = guard_bytes(slot), use = size - guard, part = left() < use ? left() : use;
+  if (get(slot->guard) == NOT_KNOWN || !part || !reserve(size)) return 0;
   size_t stays = 0;
   if (use <= SMALL && hold(use)) stays = use;
   else if (hold(part)) stays = part;
@@ -236,7 +182,7 @@ give_one_back(void)
 
 /* A place in the table for a new mapping, if there is one. */
 static Slot *
-enter(uintptr_t base, size_t size)
+enter(uintptr_t base, size_t size, size_t guard)
 {
   for (int at = 0; at < SLOTS; at++) {
     int state = UNUSED;
@@ -245,7 +191,7 @@ enter(uintptr_t base, size_t size)
     if (!atomic_compare_exchange_strong_explicit(&slot->state, &state, CHANGING, memory_order_acquire, memory_order_relaxed)) continue;
     set(slot->base, base);
     set(slot->size, size);
-    set(slot->guard, 0);
+    set(slot->guard, guard);
     atomic_store_explicit(&slot->state, LIVE, memory_order_release);
     for (int end = get(ever); end <= at && !atomic_compare_exchange_weak(&ever, &end, at + 1);) {}
     return slot;
@@ -377,32 +323,58 @@ map(void *start, size_t size, int protection, int flags, int file, long offset)
   return (void*)answer(result);
 }
 
+/* Makes the guard of an idle stack, if it has one, a part of the stack. */
+static int
+without_guard(Slot *slot)
+{
+  if (get(slot->guard) != NO_GUARD && protect(get(slot->base), guard_bytes(slot), PROT_READ_WRITE)) return 0;
+  set(slot->guard, NO_GUARD);
+  return 1;
+}
+
+/* Zero where musl wants it to be. Even if there is no memory: not every emulator does what MADV_DONTNEED says. */
+static void
+clear(Slot *slot)
+{
+  const size_t use = get(slot->size) - guard_bytes(slot), bytes = to_clear() < use ? to_clear() : use;
+  const uintptr_t end = get(slot->base) + get(slot->size), told = left() < use ? left() : use;
+  tell_valgrind(end - told, told);
+  memset((void*)(end - bytes), 0, bytes);
+}
+
 static void *
-stack(size_t size)
+stack(size_t size, int protection)
 {
   Slot *slot = take(size, 0);
+  if (slot && protection != PROT_NONE && !without_guard(slot)) {
+    const uintptr_t base = get(slot->base);
+    atomic_store_explicit(&slot->state, UNUSED, memory_order_release);
+    unmap(base, size);
+    slot = NULL;
+  }
   if (slot) {
     const uintptr_t base = get(slot->base);
-    tell_valgrind(base + size - left(), left());
-    /* Even if it has no memory: not every emulator does what MADV_DONTNEED says. */
-    memset((void*)(base + size - to_clear()), 0, to_clear());
+    clear(slot);
     atomic_store_explicit(&slot->state, LIVE, memory_order_release);
-    creating.got = slot;
+    if (protection == PROT_NONE) creating.got = slot;
     return (void*)base;
   }
   /* There may be idle ones of other sizes, which the program has perhaps left behind. */
   give_one_back();
-  void *base = map(NULL, size, PROT_NONE, MAP_PRIVATE_ANONYMOUS, -1, 0);
-  if (base != (void*)-1) creating.got = enter((uintptr_t)base, size);
+  void *base = map(NULL, size, protection, MAP_PRIVATE_ANONYMOUS, -1, 0);
+  if (base == (void*)-1) return base;
+  slot = enter((uintptr_t)base, size, protection == PROT_NONE ? NOT_KNOWN : NO_GUARD);
+  if (protection == PROT_NONE) creating.got = slot;
   return base;
 }
 
 __attribute__((weak)) void *
 __mmap(void *start, size_t size, int protection, int flags, int file, long offset)
 {
-  if (creating.asks && !start && protection == PROT_NONE && flags == MAP_PRIVATE_ANONYMOUS && file == -1 && !offset) {
+  const int is_stack = protection == PROT_NONE || protection == PROT_READ_WRITE;
+  if (creating.asks && !start && is_stack && flags == MAP_PRIVATE_ANONYMOUS && file == -1 && !offset) {
     creating.asks = 0;
-    return stack(size);
+    return stack(size, protection);
   }
   return map(start, size, protection, flags, file, offset);
 }
@@ -425,7 +397,7 @@ __mprotect(void *start, size_t size, int protection)
     if ((uintptr_t)start > base && guard + size == get(slot->size) && protection == PROT_READ_WRITE) {
       if (guard == now) return 0;
       /* A new one, or one whose guard has another size. */
-      set(slot->guard, 0);
+      set(slot->guard, NOT_KNOWN);
       long failed = now ? protect(base, guard, PROT_NONE) : 0;
       if (!failed) failed = protect((uintptr_t)start, size, PROT_READ_WRITE);
       if (!failed) set(slot->guard, guard);

@@ -71,6 +71,19 @@ serial(void)
   }
 }
 
+/* The same without guards, on the smallest stacks and on others. */
+static void
+unguarded(void)
+{
+  pthread_attr_t how;
+  pthread_attr_init(&how);
+  CHECK(!pthread_attr_setguardsize(&how, 0));
+  for (int i = 0; i < 2000; i++) {
+    CHECK(!pthread_attr_setstacksize(&how, i < 1000 ? 4096 : 1 << 20));
+    run(&how, nothing, &how);
+  }
+}
+
 /* ---- detached threads ---- */
 
 static volatile int alive, ended;
@@ -210,6 +223,11 @@ guards(void)
       run(&how, whole, &stack);
       CHECK(stack.guard == guard << 16 && stack.size >= (20 - guard) << 16);
       CHECK(is_guarded(&how));
+      /* The whole mapping as a stack, and the next one has a guard again. */
+      CHECK(!pthread_attr_setguardsize(&how, 0) && !pthread_attr_setstacksize(&how, 20 << 16));
+      stack = (Stack){ 0 };
+      run(&how, whole, &stack);
+      CHECK(stack.size >= 20 << 16);
     }
 }
 
@@ -467,6 +485,7 @@ main(int argc, char **argv)
 {
   static const struct { const char *name; void (*check)(void); } rules[] = {
     { "serial", serial }, { "serial_detached", serial_detached }, { "detached", detached }, { "guards", guards },
+    { "unguarded", unguarded },
     { "sizes", sizes }, { "spoiled", spoiled }, { "variables", variables }, { "ends", ends }, { "children", children },
     { "idle", idle }, { "limit", limit },
   };
