@@ -1,0 +1,92 @@
+//! Why there is no image, or no result of one.
+
+use std::io;
+use std::path::PathBuf;
+
+/// One sentence each: what failed, on what, and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum ImageError {
+    /// A name that no image can have.
+    #[error("`{}`: {reason}", path.display())]
+    Name {
+        /// The path in the image, as it was given.
+        path: PathBuf,
+        /// What is wrong with it, and what is expected.
+        reason: &'static str,
+    },
+    /// Two entries of one name.
+    #[error("`/{}` is in the image already: remove one of the two", path.display())]
+    Duplicate {
+        /// The path in the image.
+        path: PathBuf,
+    },
+    /// Something below what is not a directory.
+    #[error("`/{}` cannot be added: `/{}` is {found}, not a directory", path.display(), parent.display())]
+    NotDirectory {
+        /// The path in the image.
+        path: PathBuf,
+        /// What was expected to be a directory.
+        parent: PathBuf,
+        /// What it is instead.
+        found: &'static str,
+    },
+    /// A file of the host that no image can hold.
+    #[error("{}: {found} cannot be put into an image: leave it out", path.display())]
+    Kind {
+        /// The file of the host.
+        path: PathBuf,
+        /// What it is.
+        found: &'static str,
+    },
+    /// A file that was written to while the image was made.
+    #[error("{}: it had {expected} bytes and now has {found}: build again when nothing writes to it", path.display())]
+    Changed {
+        /// The file of the host.
+        path: PathBuf,
+        /// Its size when it was added.
+        expected: u64,
+        /// Its size now.
+        found: u64,
+    },
+    /// A value that a format cannot hold.
+    #[error("{what} is {value}, and {format} has at most {limit}")]
+    Limit {
+        /// What of which entry.
+        what: String,
+        /// How much.
+        value: u64,
+        /// The format.
+        format: &'static str,
+        /// Its limit.
+        limit: u64,
+    },
+    /// Bytes of a format that are not what the format says.
+    #[error("{}: byte {offset}: {reason}", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// Where in it.
+        offset: u64,
+        /// What is wrong, and what is expected.
+        reason: String,
+    },
+    /// A variable that is not a time.
+    #[error("SOURCE_DATE_EPOCH is `{0}`: expected seconds since 1970, from 0 to 4294967295")]
+    Epoch(String),
+    /// A file cannot be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl ImageError {
+    /// For `map_err`.
+    pub fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> ImageError {
+        let path = path.into();
+        move |source| ImageError::Io { path, source }
+    }
+}
