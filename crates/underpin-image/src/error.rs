@@ -73,6 +73,74 @@ pub enum ImageError {
     /// A variable that is not a time.
     #[error("SOURCE_DATE_EPOCH is `{0}`: expected seconds since 1970, from 0 to 4294967295")]
     Epoch(String),
+    /// The emulator is not installed.
+    #[error("{program}, which starts images for {target}, is not installed: `apt-get install {package}`")]
+    NoEmulator {
+        /// The program.
+        program: &'static str,
+        /// Debian's package.
+        package: &'static str,
+        /// For which target.
+        target: &'static str,
+    },
+    /// The emulator, or what came through it, is not as expected.
+    #[error("{}: {reason}", path.display())]
+    Emulator {
+        /// The program.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Debian's archive cannot be used.
+    #[error("Debian's archive cannot be used: {reason}")]
+    NoApt {
+        /// Why, and what to do.
+        reason: String,
+    },
+    /// The network was not to be used.
+    #[error("{what} has not been fetched yet, and --offline forbids it: run this once without --offline")]
+    Offline {
+        /// What.
+        what: String,
+    },
+    /// The archive has a newer version instead.
+    #[error("Debian {suite} no longer has {what}, which the lock names: `underpin image build --update` takes today's")]
+    Gone {
+        /// Package and version.
+        what: String,
+        /// The release.
+        suite: String,
+    },
+    /// Other bytes than the index or the lock says.
+    #[error("{what}: its SHA-256 is {found}, and {expected} was expected: it was not kept")]
+    Checksum {
+        /// What was fetched.
+        what: String,
+        /// By the lock or the index.
+        expected: String,
+        /// Of what came.
+        found: String,
+    },
+    /// A package without what it should hold.
+    #[error("{}: {what}", path.display())]
+    Unpack {
+        /// The package.
+        path: PathBuf,
+        /// What is missing or failed.
+        what: String,
+    },
+    /// This process was asked to end.
+    #[error("interrupted")]
+    Interrupted,
+    /// It cannot be started or waited for.
+    #[error(transparent)]
+    Launch(#[from] underpin_sys::LaunchError),
+    /// What the guest sent has no place to go.
+    #[error("what the guest sent cannot be passed on: {source}")]
+    PassOn {
+        /// Why.
+        source: io::Error,
+    },
     /// A file cannot be read or written.
     #[error("{}: {source}", path.display())]
     Io {

@@ -1,0 +1,105 @@
+//! Compiles the guest's first process for each processor that a compiler is found for; the crate carries the files as bytes.
+//! A processor without a compiler is no error: the reason is kept in the file's place.
+#![allow(clippy::print_stdout, reason = "a build script talks to cargo on standard output")]
+
+use std::env;
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Command;
+
+const SOURCE: &str = "guest/init.c";
+
+/// The kernel's names of the processors that there are system calls for.
+const PROCESSORS: [&str; 2] = ["x86_64", "aarch64"];
+
+/// No C library, nothing to set up before, no loop that becomes a call of the function it is in; pages of 4 KiB, as the kernels of
+/// the images have them.
+const FLAGS: [&str; 19] = [
+    "-std=gnu11",
+    "-Os",
+    "-ffreestanding",
+    "-fno-builtin",
+    "-fno-pic",
+    "-fno-stack-protector",
+    "-fno-asynchronous-unwind-tables",
+    "-fno-lto",
+    "-fno-sanitize=all",
+    "-Wall",
+    "-Wextra",
+    "-static",
+    "-no-pie",
+    "-nostdlib",
+    "-Wl,--build-id=none",
+    "-Wl,-z,noexecstack",
+    "-Wl,-z,max-page-size=4096",
+    "-Wl,-z,norelro",
+    "-Wl,-s",
+];
+
+/// What not every compiler has.
+const IF_KNOWN: [&str; 2] = ["-fno-tree-loop-distribute-patterns", "-fcf-protection=none"];
+
+fn main() {
+    println!("cargo::rerun-if-changed=guest");
+    let mut code = format!("pub static INITS: [(&str, Result<&[u8], &str>); {}] = [\n", PROCESSORS.len());
+    for processor in PROCESSORS {
+        let _ = writeln!(code, "    (\"{processor}\", {}),", embedded(processor));
+    }
+    code.push_str("];\n");
+    let out = env::var("OUT_DIR").unwrap_or_default();
+    if let Err(error) = std::fs::write(Path::new(&out).join("inits.rs"), code) {
+        println!("cargo::error=underpin-image: {error}");
+    }
+}
+
+/// The code of one file: what it holds, or why there is none.
+fn embedded(processor: &str) -> String {
+    let out = env::var("OUT_DIR").unwrap_or_default();
+    let file = Path::new(&out).join(format!("init-{processor}"));
+    let mut reasons = Vec::new();
+    for compiler in compilers(processor) {
+        match compile(&compiler, processor, &file) {
+            Ok(()) => return format!("Ok(include_bytes!({file:?}))"),
+            Err(reason) => reasons.push(format!("{}: {reason}", compiler.join(" "))),
+        }
+    }
+    let reason = format!("no C compiler for {processor} when underpin was built ({})", reasons.join("; "));
+    format!("Err({reason:?})")
+}
+
+/// The commands that may compile for a processor, the best first.
+fn compilers(processor: &str) -> Vec<Vec<String>> {
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let asked = format!("UNDERPIN_CC_{processor}");
+    println!("cargo::rerun-if-env-changed={asked}");
+    if let Ok(command) = env::var(&asked) {
+        return vec![words(&command)];
+    }
+    let mut found = Vec::new();
+    if env::var("HOST").is_ok_and(|host| host.starts_with(processor)) {
+        found.push(words("cc"));
+    }
+    found.push(words(&format!("{processor}-linux-gnu-gcc")));
+    found.push(words(&format!("clang --target={processor}-linux-gnu -fuse-ld=lld")));
+    found
+}
+
+fn compile(compiler: &[String], processor: &str, file: &Path) -> Result<(), String> {
+    let (program, args) = compiler.split_first().ok_or("an empty command")?;
+    // GCC's out-of-line atomics of aarch64 are functions of its library.
+    let more: &[&str] = if processor == "aarch64" { &["-mno-outline-atomics"] } else { &[] };
+    let run = |extra: &[&str]| {
+        let mut command = Command::new(program);
+        command.args(args).args(FLAGS).args(more).args(extra).arg(SOURCE).arg("-o").arg(file);
+        command.output()
+    };
+    let mut output = run(&IF_KNOWN).map_err(|error| error.to_string())?;
+    if !output.status.success() {
+        output = run(&[]).map_err(|error| error.to_string())?;
+    }
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(said.lines().find(|line| line.contains("error")).unwrap_or("it failed").to_owned())
+}

@@ -1,0 +1,206 @@
+//! The emulator: where it is, which version, and what it is started with.
+
+use crate::{ImageError, Target};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What runs the guest's instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accelerator {
+    /// QEMU's own translation: works everywhere.
+    Tcg,
+    /// The processor itself, through /dev/kvm.
+    Kvm,
+}
+
+impl Accelerator {
+    /// QEMU's name of it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Accelerator::Tcg => "tcg",
+            Accelerator::Kvm => "kvm",
+        }
+    }
+}
+
+/// The name of the program, and Debian's package that has it.
+#[must_use]
+pub fn program(target: Target) -> (&'static str, &'static str) {
+    match target {
+        Target::QemuX86_64 => ("qemu-system-x86_64", "qemu-system-x86"),
+        Target::QemuAarch64 => ("qemu-system-aarch64", "qemu-system-arm"),
+    }
+}
+
+/// An emulator of this host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Qemu {
+    /// The file.
+    pub path: PathBuf,
+    /// Its first two numbers.
+    pub version: (u32, u32),
+}
+
+impl Qemu {
+    /// Finds the emulator of a target in the folders of `path` (the value of PATH), and asks for its version.
+    ///
+    /// # Errors
+    /// If it is not installed: with the command that installs it.
+    pub fn find(target: Target, path: Option<&OsStr>) -> Result<Qemu, ImageError> {
+        let (program, package) = program(target);
+        let found = underpin_sys::find_program(OsStr::new(program), path);
+        let file = found.map_err(|_| ImageError::NoEmulator { program, package, target: target.name() })?;
+        let output =
+            Command::new(&file).arg("--version").stdin(Stdio::null()).output().map_err(ImageError::io(&file))?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let version = version(&text).ok_or_else(|| ImageError::Emulator {
+            path: file.clone(),
+            reason: format!("`--version` says no version: {}", text.lines().next().unwrap_or("nothing")),
+        })?;
+        Ok(Qemu { path: file, version })
+    }
+}
+
+/// `QEMU emulator version 7.2.22 (Debian ...)`.
+fn version(text: &str) -> Option<(u32, u32)> {
+    let mut numbers = text.split_once("version ")?.1.split(['.', ' ']);
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+/// What is started.
+#[derive(Clone, Debug)]
+pub struct Machine<'a> {
+    /// Which one.
+    pub target: Target,
+    /// The kernel.
+    pub kernel: &'a Path,
+    /// The first root file system.
+    pub initramfs: &'a Path,
+    /// What runs the instructions.
+    pub accelerator: Accelerator,
+    /// Count instructions instead of time.
+    pub icount: bool,
+    /// The guest's memory.
+    pub memory_mib: u32,
+}
+
+/// When a row of the table applies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum When {
+    Always,
+    X86Tcg { below_10: bool },
+    X86,
+    Aarch64,
+    Aarch64Tcg,
+    Kvm,
+    Tcg,
+    Icount,
+}
+
+/// Every fixed flag of QEMU, and why it is there.
+const FLAGS: [(When, &[&str], &str); 13] = [
+    (When::Always, &["-nodefaults", "-no-user-config", "-display", "none"], "only the devices that are named here"),
+    (When::Always, &["-no-reboot"], "a panic (panic=-1 restarts) ends QEMU instead of booting again"),
+    (When::X86, &["-M", "q35"], "PCI and ACPI, which turns the machine off"),
+    (When::Aarch64, &["-M", "virt"], "PCI and PSCI; its device tree has a seed, so that getrandom(2) never waits"),
+    (When::Kvm, &["-accel", "kvm", "-cpu", "host"], "asked for only after a trial boot"),
+    (When::Tcg, &["-accel", "tcg"], "never a kvm that only opens"),
+    (
+        When::X86Tcg { below_10: true },
+        &["-cpu", "max,-cx16"],
+        "before 10, cmpxchg16b sometimes corrupts EFLAGS: the guest panics",
+    ),
+    (When::X86Tcg { below_10: false }, &["-cpu", "max"], "every instruction that QEMU knows"),
+    (When::Aarch64Tcg, &["-cpu", "cortex-a72"], "`max` takes twice as long to boot"),
+    (When::Always, &["-device", "virtio-serial-pci,romfile="], "no option ROM has to be installed for it"),
+    (
+        When::Always,
+        &["-chardev", "stdio,id=port,signal=off", "-device", "virtserialport,chardev=port,name=underpin.0"],
+        "the port is QEMU's own input and output: no socket, no file",
+    ),
+    (When::Icount, &["-icount", "shift=0,sleep=off"], "a nanosecond for each instruction, however busy the host is"),
+    (
+        When::Icount,
+        &["-seed", "1", "-rtc", "base=2024-01-01T00:00:00,clock=vm"],
+        "the same random numbers and clock each time",
+    ),
+];
+
+/// The kernel's arguments. `quiet` leaves errors and panics on the console.
+fn kernel_arguments(machine: &Machine<'_>) -> String {
+    let console = match machine.target {
+        Target::QemuX86_64 => "ttyS0",
+        Target::QemuAarch64 => "ttyAMA0",
+    };
+    let repeatable = if machine.icount { " nokaslr norandmaps" } else { "" };
+    format!("console={console} quiet panic=-1 rdinit={}{repeatable}", crate::init::PATH)
+}
+
+/// The arguments of QEMU, its name first. `console` is the file that the guest's console is written to.
+#[must_use]
+pub fn arguments(qemu: &Qemu, machine: &Machine<'_>, console: &Path) -> Vec<OsString> {
+    let mut words = vec![qemu.path.clone().into_os_string()];
+    let tcg = machine.accelerator == Accelerator::Tcg;
+    let x86 = machine.target == Target::QemuX86_64;
+    let applies = |when: When| match when {
+        When::Always => true,
+        When::X86 => x86,
+        When::Aarch64 => !x86,
+        When::X86Tcg { below_10 } => x86 && tcg && (qemu.version.0 < 10) == below_10,
+        When::Aarch64Tcg => !x86 && tcg,
+        When::Kvm => !tcg,
+        When::Tcg => tcg,
+        When::Icount => machine.icount,
+    };
+    for (_, flags, _) in FLAGS.iter().filter(|(when, _, _)| applies(*when)) {
+        words.extend(flags.iter().map(OsString::from));
+    }
+    words.extend(["-m", &machine.memory_mib.to_string(), "-chardev"].map(OsString::from));
+    let mut file = OsString::from("file,id=console,path=");
+    file.push(console);
+    words.extend([file, "-serial".into(), "chardev:console".into(), "-kernel".into(), machine.kernel.into()]);
+    words.extend(["-initrd".into(), machine.initramfs.into(), "-append".into(), kernel_arguments(machine).into()]);
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_is_the_number_after_the_word() {
+        assert_eq!(version("QEMU emulator version 7.2.22 (Debian 1:7.2)\n"), Some((7, 2)));
+        assert_eq!(version("QEMU emulator version 10.0\n"), Some((10, 0)));
+        assert_eq!(version("zsh: not found"), None);
+    }
+
+    fn line(target: Target, version: (u32, u32), accelerator: Accelerator, icount: bool) -> String {
+        let qemu = Qemu { path: "qemu".into(), version };
+        let (kernel, initramfs) = (Path::new("k"), Path::new("i"));
+        let machine = Machine { target, kernel, initramfs, accelerator, icount, memory_mib: 64 };
+        let words = arguments(&qemu, &machine, Path::new("c"));
+        words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn cmpxchg16b_is_off_only_where_qemu_emulates_it_wrongly() {
+        let of = |version, accelerator| line(Target::QemuX86_64, version, accelerator, false);
+        assert!(of((7, 2), Accelerator::Tcg).contains("-cpu max,-cx16"));
+        assert!(
+            of((10, 0), Accelerator::Tcg).contains("-cpu max ") && of((7, 2), Accelerator::Kvm).contains("-cpu host ")
+        );
+    }
+
+    #[test]
+    fn counted_instructions_come_with_fixed_random_numbers_and_addresses() {
+        for target in Target::ALL {
+            let counted = line(target, (10, 0), Accelerator::Tcg, true);
+            let timed = line(target, (10, 0), Accelerator::Tcg, false);
+            for word in ["-icount", "-seed 1", "norandmaps"] {
+                assert!(counted.contains(word) && !timed.contains(word), "{word}");
+            }
+        }
+    }
+}

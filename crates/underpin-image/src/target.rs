@@ -1,0 +1,75 @@
+//! The machines that images are made for.
+
+use std::fmt;
+use std::str::FromStr;
+use underpin_elf::Machine;
+
+/// A machine, with its board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Target {
+    /// QEMU's q35 with an x86-64 processor.
+    QemuX86_64,
+    /// QEMU's virt with an aarch64 processor.
+    QemuAarch64,
+}
+
+impl Target {
+    /// All of them.
+    pub const ALL: [Target; 2] = [Target::QemuX86_64, Target::QemuAarch64];
+
+    /// What `--target` calls it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Target::QemuX86_64 => "qemu-x86_64",
+            Target::QemuAarch64 => "qemu-aarch64",
+        }
+    }
+
+    /// The kernel's name of its processor.
+    #[must_use]
+    pub fn processor(self) -> &'static str {
+        match self {
+            Target::QemuX86_64 => "x86_64",
+            Target::QemuAarch64 => "aarch64",
+        }
+    }
+
+    /// Debian's name of its processor.
+    #[must_use]
+    pub fn debian(self) -> &'static str {
+        match self {
+            Target::QemuX86_64 => "amd64",
+            Target::QemuAarch64 => "arm64",
+        }
+    }
+
+    /// What `e_machine` of its programs is.
+    #[must_use]
+    pub fn machine(self) -> Machine {
+        match self {
+            Target::QemuX86_64 => Machine::X86_64,
+            Target::QemuAarch64 => Machine::AARCH64,
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A name that no target has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no target is called `{0}`: expected qemu-x86_64 or qemu-aarch64")]
+pub struct UnknownTarget(pub String);
+
+impl FromStr for Target {
+    type Err = UnknownTarget;
+
+    fn from_str(text: &str) -> Result<Target, UnknownTarget> {
+        let found = Target::ALL.into_iter().find(|target| target.name() == text);
+        found.ok_or_else(|| UnknownTarget(text.to_owned()))
+    }
+}

@@ -1,0 +1,3 @@
+//! A tree as bytes.
+
+pub mod cpio;
