@@ -73,6 +73,55 @@ pub enum ImageError {
     /// A variable that is not a time.
     #[error("SOURCE_DATE_EPOCH is `{0}`: expected seconds since 1970, from 0 to 4294967295")]
     Epoch(String),
+    /// Nothing to run.
+    #[error("an image needs a program: name one")]
+    NoProgram,
+    /// A file that no loader starts.
+    #[error("{reason}")]
+    NotProgram {
+        /// Which, and why.
+        reason: String,
+    },
+    /// For another processor than the image.
+    #[error("{}: a program for {found}, which {target} cannot run: build it for that processor, or choose another --target", path.display())]
+    WrongMachine {
+        /// The program.
+        path: PathBuf,
+        /// Its processor.
+        found: &'static str,
+        /// The image's target.
+        target: &'static str,
+    },
+    /// The loader will not find all that it needs.
+    #[error("{} would not start: {reason}", path.display())]
+    NotClosed {
+        /// The program.
+        path: PathBuf,
+        /// What is missing.
+        reason: String,
+    },
+    /// The guest's first process is not on board.
+    #[error("images for {processor} cannot be made by this underpin: {reason}")]
+    NoInit {
+        /// The processor.
+        processor: &'static str,
+        /// Why.
+        reason: &'static str,
+    },
+    /// What is not an image is in the way.
+    #[error("{} is not empty and holds no image: choose another folder with -o", folder.display())]
+    NotImage {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// An image that cannot be used.
+    #[error("{}: {reason}: build the image again", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
     /// The emulator is not installed.
     #[error("{program}, which starts images for {target}, is not installed: `apt-get install {package}`")]
     NoEmulator {

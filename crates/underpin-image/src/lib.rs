@@ -6,9 +6,10 @@
 //!
 //! | stage | is | module |
 //! | --- | --- | --- |
+//! | `Plan` | which files an image will hold and why: programs with their closures, what was added | [`plan`] |
 //! | `Tree` | the files of a root file system as data: names, modes and owners are ours, never the host's | [`tree`] |
 //! | kernel | fetched by version and checksum, kept by content | [`store`] |
-//! | `Image` | a tree as bytes: an initramfs, with the guest's first process ([`init`]) in it | [`write`] |
+//! | `Image` | a folder with kernel, initramfs, lock and manifest; trees become bytes in [`write`], with the guest's first process ([`init`]) | [`image`] |
 //! | `Boot` | an image started under an emulator; the guest's side of the conversation is [`protocol`] | [`boot`] |
 //!
 //! A plan is data and can be shown before a byte is fetched. The same input gives the same bytes: no host time, owner, inode
@@ -17,13 +18,17 @@
 
 pub mod boot;
 pub mod error;
+pub mod image;
 pub mod init;
+pub mod plan;
 pub mod protocol;
+mod root;
 pub mod store;
 pub mod target;
 pub mod tree;
 pub mod write;
 
 pub use error::ImageError;
+pub use image::Image;
 pub use target::Target;
 pub use tree::{Content, DeviceClass, Entry, Kind, Tree};

@@ -270,6 +270,12 @@ impl Tree {
         self.entries.iter().map(|(path, entry)| (path.as_path(), entry))
     }
 
+    /// All entries, taken out.
+    pub(crate) fn take(&mut self) -> impl Iterator<Item = (PathBuf, Entry)> {
+        self.implied.clear();
+        std::mem::take(&mut self.entries).into_iter()
+    }
+
     /// How many entries.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -326,7 +332,7 @@ fn inside(path: &Path) -> Result<PathBuf, ImageError> {
 }
 
 /// One file of the host with what no host decides.
-fn host_entry(path: &Path) -> Result<Entry, ImageError> {
+pub(crate) fn host_entry(path: &Path) -> Result<Entry, ImageError> {
     let data = fs::symlink_metadata(path).map_err(ImageError::io(path))?;
     let kind = data.file_type();
     if kind.is_symlink() {

@@ -3,8 +3,10 @@
 //! The result comes over a virtio port that is QEMU's own input and output. Every wait has a deadline, and QEMU is ended with all
 //! that it started, however this ends.
 
+mod kvm;
 mod qemu;
 
+pub use kvm::{Chosen, choose};
 pub use qemu::{Accelerator, Machine, Qemu, arguments, program};
 
 use crate::ImageError;
@@ -19,8 +21,23 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use underpin_sys::{Limits, Spawn, Started, Streams, end_requests};
 
-/// How long a guest may take until it asks for its command, whatever the deadline is.
-const UP_WITHIN: Duration = Duration::from_secs(90);
+/// How long is waited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// Until the guest asks for its command.
+    pub up: Duration,
+    /// From there to the end of the command: a busy host boots slowly, and that is not the command's time.
+    pub command: Duration,
+}
+
+impl Patience {
+    /// The usual time to come up, and this for the command.
+    #[must_use]
+    pub fn command(command: Duration) -> Patience {
+        Patience { up: Duration::from_secs(90), command }
+    }
+}
+
 /// How long QEMU may take to end once the guest has sent everything.
 const FAREWELL: Duration = Duration::from_secs(2);
 /// How often requests to end are looked for.
@@ -98,7 +115,7 @@ pub fn boot(
     qemu: &Qemu,
     machine: &Machine<'_>,
     request: &Request,
-    timeout: Duration,
+    patience: Patience,
     receiver: &mut dyn Receiver,
 ) -> Result<Boot, ImageError> {
     let scratch = tempfile::Builder::new().prefix("underpin-boot-").tempdir().map_err(ImageError::io("/tmp"))?;
@@ -116,7 +133,7 @@ pub fn boot(
         begun,
         up_after: None,
         status: None,
-        timeout,
+        patience,
     };
     let outcome = session.run(request, receiver)?;
     let up_after = session.up_after;
@@ -171,7 +188,7 @@ struct Session<'a> {
     begun: Instant,
     up_after: Option<Duration>,
     status: Option<Status>,
-    timeout: Duration,
+    patience: Patience,
 }
 
 impl Session<'_> {
@@ -179,7 +196,7 @@ impl Session<'_> {
         let requests = end_requests();
         let mut buffer = vec![0; 1 << 16];
         loop {
-            let limit = if self.up_after.is_some() { self.timeout } else { self.timeout.min(UP_WITHIN) };
+            let limit = self.up_after.map_or(self.patience.up, |up| up + self.patience.command);
             let left = limit.saturating_sub(self.begun.elapsed());
             if end_requests() > requests {
                 return Ok(Outcome::Interrupted);

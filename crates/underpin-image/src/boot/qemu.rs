@@ -65,7 +65,7 @@ impl Qemu {
 
 /// `QEMU emulator version 7.2.22 (Debian ...)`.
 fn version(text: &str) -> Option<(u32, u32)> {
-    let mut numbers = text.split_once("version ")?.1.split(['.', ' ']);
+    let mut numbers = text.split_once("version ")?.1.split(|letter: char| letter == '.' || letter.is_whitespace());
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 

@@ -1,0 +1,168 @@
+//! `underpin image`.
+
+use super::DisplayArgs;
+use clap::{Args, Subcommand, ValueEnum};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use underpin_image::Target;
+
+/// Make a bootable image of a few programs, and run a command in it under QEMU.
+///
+/// An image is a folder: a kernel of Debian's, and an initramfs with the programs, the libraries that their loader will load,
+/// and a first process of underpin's own. `run` starts it, passes the command's output and exit status through, and
+/// ends it.
+#[derive(Debug, Args)]
+#[command(
+    subcommand_required = true,
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    after_help = "Examples:\n  \
+    underpin image build ./app -o app-image   an image of one program\n  \
+    underpin image run app-image -- app -v    its output and exit code\n\
+    \n\
+    Next: `underpin image build --help`, `underpin image run --help`."
+)]
+pub struct ImageArgs {
+    /// What to do
+    #[command(subcommand)]
+    pub verb: ImageVerb,
+}
+
+/// One verb of `underpin image`.
+#[derive(Debug, Subcommand)]
+pub enum ImageVerb {
+    /// Make an image of programs, their libraries and a kernel
+    Build(Box<ImageBuildArgs>),
+    /// Start an image, run a command in it, and bring its result back
+    Run(Box<ImageRunArgs>),
+}
+
+/// Make an image of programs, their libraries and a kernel.
+///
+/// Each program comes with what its loader will load, resolved as `underpin tree` does it, from inside the image. The
+/// kernel is Debian's for virtual machines, fetched once through apt into underpin's cache and checked by the suite's
+/// signed index; image.lock in the folder names its version and SHA-256. The same input makes the same bytes: no owner,
+/// time, umask or order of this machine gets in (SOURCE_DATE_EPOCH sets the time of all files). If nothing has changed,
+/// nothing is written. image.json lists every file, with its checksum and why it is there.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    underpin image build ./app -o app-image\n  \
+    underpin image build sqlite3 -o db --add schema.sql:/srv/schema.sql\n  \
+    underpin image build app-arm64 --target qemu-aarch64 -o arm\n  \
+    underpin image build app --root sysroot --target qemu-aarch64 -o arm\n  \
+    underpin image build ./app -o app-image --dry-run   what would be in it\n\
+    \n\
+    Next: `underpin image run app-image`.")]
+pub struct ImageBuildArgs {
+    /// The programs: paths, or names that are searched for in PATH; the first is what `run` starts
+    #[arg(value_name = "PROG", required = true)]
+    pub programs: Vec<PathBuf>,
+
+    /// The machine; this one's processor if it is not given
+    #[arg(long, value_name = "NAME", value_parser = ["qemu-x86_64", "qemu-aarch64"])]
+    pub target: Option<String>,
+
+    /// The folder of the image; one that is there is brought up to date
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
+
+    /// Add a file or folder of this machine at a path of the image (may be repeated)
+    #[arg(long, value_name = "HOST:GUEST")]
+    pub add: Vec<OsString>,
+
+    /// Look for libraries, and for programs by path, inside this folder as if it were `/`
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+
+    /// Use this kernel instead of Debian's; virtio and the console must be built in
+    #[arg(long, value_name = "FILE")]
+    pub kernel: Option<PathBuf>,
+
+    /// Take the suite's newest kernel and renew the lock
+    #[arg(long, conflicts_with_all = ["kernel", "offline"])]
+    pub update: bool,
+
+    /// Fail if something would have to be fetched
+    #[arg(long)]
+    pub offline: bool,
+
+    /// Show what would be in the image; nothing is fetched or written
+    #[arg(long)]
+    pub dry_run: bool,
+
+    #[command(flatten)]
+    pub display: DisplayArgs,
+}
+
+/// Whether the processor itself may run the guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Kvm {
+    /// If a trial boot under it worked.
+    Auto,
+    /// Never.
+    Off,
+}
+
+/// Start an image, run a command in it, and bring its result back.
+///
+/// The command gets this machine's output and error streams, in the guest an empty standard input, and the directory /.
+/// Its output comes over a virtio port, so that the kernel's messages do not mix with it. QEMU emulates the processor
+/// unless a trial boot under KVM worked; -v says which it was, and what the command used.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: the command's own (128 and the signal's number if a signal ended\n\
+    it, 126 and 127 if it could not be started); 124 at the deadline; 125 if the\n\
+    guest did not come up or went down, with the last lines of its console.\n\
+    \n\
+    Examples:\n  \
+    underpin image run app-image            the program that it was built for\n  \
+    underpin image run db -- sqlite3 :memory: 'select 1'\n  \
+    underpin image run app-image --get /tmp/out:out.bin -- app -o /tmp/out\n  \
+    underpin image run app-image --icount -v   instructions instead of time\n\
+    \n\
+    Next: `underpin image run DIR --json` has figures of time and memory.")]
+pub struct ImageRunArgs {
+    /// The folder of the image
+    #[arg(value_name = "DIR")]
+    pub image: PathBuf,
+
+    /// End the command after this many seconds in the guest
+    #[arg(long, value_name = "SECONDS", default_value_t = 120.0)]
+    pub timeout: f64,
+
+    /// Bring a file back when the command has ended, to its own name here or to another place (may be repeated)
+    #[arg(long, value_name = "PATH[:HOST]")]
+    pub get: Vec<OsString>,
+
+    /// Set a variable for the command; it gets PATH, HOME and TERM, and none of this machine (may be repeated)
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub env: Vec<OsString>,
+
+    /// Whether KVM may be used
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = Kvm::Auto)]
+    pub kvm: Kvm,
+
+    /// Let the guest's clock count instructions: figures repeat on a busy machine, but are not times
+    #[arg(long)]
+    pub icount: bool,
+
+    /// The guest's memory in MiB; if it is not given, 256 and four times the initramfs
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(64..=1 << 20))]
+    pub memory: Option<u32>,
+
+    #[command(flatten)]
+    pub display: DisplayArgs,
+
+    /// The command and its arguments; the image's first program if there is none
+    #[arg(last = true, value_name = "CMD")]
+    pub command: Vec<OsString>,
+}
+
+impl ImageBuildArgs {
+    /// The machine that was named, or the one for this processor.
+    pub fn target(&self) -> Option<Target> {
+        match &self.target {
+            Some(name) => name.parse().ok(),
+            None => Target::ALL.into_iter().find(|target| target.processor() == std::env::consts::ARCH),
+        }
+    }
+}
