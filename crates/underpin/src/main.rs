@@ -67,6 +67,7 @@ fn run(verb: Verb, screen: &mut Screen) -> anyhow::Result<Exit> {
         Verb::Storm(args) => commands::storm::run(plan::StormPlan::new(*args, asked_to_run())?, screen),
         Verb::Bundle(args) => commands::bundle::run(&plan::BundleCommand::new(args)?, screen),
         Verb::Build(args) => commands::build::supervised(*args, screen),
+        Verb::Image(args) => commands::image::supervised(args, screen),
         Verb::Bind(args) => commands::bind::run(plan::BindRequest::new(args)?, screen),
         Verb::Unbind(args) => commands::unbind::run(plan::UnbindPlan::new(args)?, screen),
         Verb::Verify(args) => commands::verify::run(plan::VerifyPlan::new(args)?, screen),

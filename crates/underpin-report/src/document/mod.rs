@@ -12,6 +12,7 @@ pub mod bundle;
 pub mod check;
 pub mod doctor;
 pub mod gain;
+pub mod image;
 pub(crate) mod json;
 pub mod run;
 pub mod storm;
@@ -62,6 +63,10 @@ pub enum Verb {
     Bundle,
     /// `underpin build`.
     Build,
+    /// `underpin image build`.
+    ImageBuild,
+    /// `underpin image run`.
+    ImageRun,
     /// `underpin bench`, and `underpin report` of what it saved.
     Bench,
     /// `underpin bench --suite`.
@@ -74,7 +79,7 @@ pub enum Verb {
 
 impl Verb {
     /// All of them, in the order of the manual.
-    pub const ALL: [Verb; 15] = [
+    pub const ALL: [Verb; 17] = [
         Verb::Tree,
         Verb::Check,
         Verb::Tags,
@@ -86,6 +91,8 @@ impl Verb {
         Verb::Storm,
         Verb::Bundle,
         Verb::Build,
+        Verb::ImageBuild,
+        Verb::ImageRun,
         Verb::Bench,
         Verb::Suite,
         Verb::Run,
@@ -107,6 +114,8 @@ impl Verb {
             Verb::Storm => "storm",
             Verb::Bundle => "bundle",
             Verb::Build => "build",
+            Verb::ImageBuild => "image-build",
+            Verb::ImageRun => "image-run",
             Verb::Bench => "bench",
             Verb::Suite => "suite",
             Verb::Run => "run",
@@ -129,6 +138,8 @@ impl Verb {
             Verb::Storm => "underpin.storm/1",
             Verb::Bundle => "underpin.bundle/1",
             Verb::Build => "underpin.build/1",
+            Verb::ImageBuild => "underpin.image-build/1",
+            Verb::ImageRun => "underpin.image-run/1",
             Verb::Bench => "underpin.bench/1",
             Verb::Suite => "underpin.suite/1",
             Verb::Run => "underpin.run/1",
@@ -214,6 +225,8 @@ pub fn schema(verb: Verb) -> serde_json::Value {
         Verb::Storm => schema_of::<storm::StormDocument>(),
         Verb::Bundle => schema_of::<bundle::BundleDocument>(),
         Verb::Build => schema_of::<build::BuildDocument>(),
+        Verb::ImageBuild => schema_of::<image::ImageBuildDocument>(),
+        Verb::ImageRun => schema_of::<image::ImageRunDocument>(),
         Verb::Bench => schema_of::<bench::BenchDocument>(),
         Verb::Suite => schema_of::<suite::SuiteDocument>(),
         Verb::Run => schema_of::<run::RunDocument>(),

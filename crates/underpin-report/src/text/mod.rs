@@ -13,6 +13,7 @@ mod calls;
 mod check;
 mod doctor;
 mod findings;
+mod image;
 mod load;
 mod paths;
 mod storm;
@@ -33,6 +34,7 @@ use crate::document::build::BuildDocument;
 use crate::document::bundle::BundleDocument;
 use crate::document::check::{AdviceRecord, CheckDocument};
 use crate::document::doctor::DoctorDocument;
+use crate::document::image::{ImageBuildDocument, ImageRunDocument};
 use crate::document::storm::StormDocument;
 use crate::document::suite::SuiteDocument;
 use crate::document::survey::SurveyDocument;
@@ -85,6 +87,10 @@ screens! {
     doctor::doctor(DoctorDocument);
     /// The findings of a tree, worst first; empty if there are none.
     findings::findings(TreeDocument);
+    /// What is in an image, or would be.
+    image::image_build(ImageBuildDocument);
+    /// How a command in an image ran.
+    image::image_run(ImageRunDocument);
     /// Every search directory of every object (`tree --paths`).
     paths::tree_paths(TreeDocument);
     /// What a start costs at scale.

@@ -9,6 +9,7 @@ mod bundle;
 mod check;
 mod doctor;
 mod generate;
+mod image;
 mod run;
 mod serve;
 mod storm;
@@ -26,6 +27,7 @@ pub use bundle::BundleArgs;
 pub use check::CheckArgs;
 pub use doctor::DoctorArgs;
 pub use generate::{GenerateArgs, What};
+pub use image::{ImageArgs, ImageBuildArgs, ImageRunArgs, ImageVerb, Kvm};
 pub use run::RunArgs;
 pub use serve::ServeArgs;
 pub use storm::{ModelledBinding, ParameterArgs, StormArgs};
@@ -50,7 +52,7 @@ use std::ffi::OsString;
     disable_help_subcommand = true,
     after_help = "Exit codes: 0 fine, 1 a finding or a failed gate, 2 wrong use or an error of\n\
                   underpin. `underpin trace` and `underpin run` pass through the command's exit\n\
-                  status (126 and 127 if it could not be started).\n\n\
+                  status (126 and 127 if it could not be started); so does `underpin image run`.\n\n\
                   JSON: docs/schemas describes the documents. A name that is not UTF-8 is text\n\
                   with U+FFFD, and its bytes are in hexadecimal in a field beside it (`path` and\n\
                   `path_bytes`; of a list a list, with null for names that are text).\n\n\
@@ -149,6 +151,8 @@ pub enum Verb {
     Bundle(BundleArgs),
     /// Build a project with a C library, linkage and allocator of your choice
     Build(Box<BuildArgs>),
+    /// Make a bootable image of a few programs, and run a command in it under QEMU
+    Image(ImageArgs),
     /// Write absolute library paths into programs, so that their start searches for nothing
     Bind(BindArgs),
     /// Restore every byte that `bind` changed

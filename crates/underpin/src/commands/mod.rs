@@ -8,6 +8,7 @@ pub mod bundle;
 pub mod check;
 pub mod doctor;
 pub mod generate;
+pub mod image;
 pub mod run;
 pub mod storm;
 pub mod suite;

@@ -1,0 +1,97 @@
+//! `underpin image build`.
+
+use super::raw;
+use crate::exit::Exit;
+use crate::plan::ImageBuildPlan;
+use crate::screen::Screen;
+use std::path::Path;
+use underpin_image::image::Built;
+use underpin_image::store::{Kernel, Package};
+use underpin_image::{Content, Entry, Image, Kind};
+use underpin_report::document::image::{ImageFile, ImageKernel};
+use underpin_report::{ImageBuildDocument, Raw, text};
+
+/// Builds, or shows what would be built.
+///
+/// # Errors
+/// If something cannot be fetched, read or written.
+pub fn run(build: &ImageBuildPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let document = if build.dry_run {
+        document(build, planned_kernel(build), None)
+    } else {
+        let kernel = build.kernel()?;
+        let built = Image::build(&build.plan, &kernel, &build.folder)?;
+        document(build, used_kernel(build, &kernel, &built), Some(&built))
+    };
+    if build.json {
+        screen.json(&document)?;
+    } else {
+        screen.show(&text::image_build(&document, &screen.view(build.verbosity)));
+    }
+    Ok(Exit::Fine)
+}
+
+fn document(build: &ImageBuildPlan, kernel: ImageKernel, built: Option<&Built>) -> ImageBuildDocument {
+    let plan = &build.plan;
+    let files = plan.layers.iter().flat_map(|layer| {
+        let entries = layer.tree.entries().filter(|(_, entry)| entry.kind != Kind::Directory);
+        entries.map(|(path, entry)| file(path, entry, layer.name, plan.reason(path).to_string()))
+    });
+    let initramfs = built.map(|built| &built.image.manifest.initramfs);
+    ImageBuildDocument {
+        schema: underpin_report::document::SchemaTag::new(),
+        target: plan.target.name().to_owned(),
+        folder: raw(&build.folder),
+        dry_run: built.is_none(),
+        unchanged: built.is_some_and(|built| built.unchanged),
+        command: raw(&plan.command),
+        kernel,
+        initramfs_bytes: initramfs.map(|file| file.bytes),
+        initramfs_sha256: initramfs.map(|file| file.sha256.clone()),
+        files: files.collect(),
+        remarks: plan.remarks.clone(),
+    }
+}
+
+fn file(path: &Path, entry: &Entry, layer: &str, because: String) -> ImageFile {
+    let (bytes, from) = match &entry.kind {
+        Kind::File(Content::Host { path, size }) => (*size, Some(raw(path))),
+        Kind::File(content) => (content.size(), None),
+        _ => (0, None),
+    };
+    ImageFile { path: raw(Path::new("/").join(path)), layer: layer.to_owned(), bytes, from, because }
+}
+
+/// What is known before anything is fetched.
+fn planned_kernel(build: &ImageBuildPlan) -> ImageKernel {
+    match (&build.kernel, &build.locked) {
+        (Some(path), _) => from(raw(path), None),
+        (None, Some(package)) if !build.update => from(package.name.as_str().into(), Some(package)),
+        (None, _) => {
+            let name = format!("the newest linux-image-cloud-{} of Debian", build.plan.target.debian());
+            from(name.as_str().into(), None)
+        }
+    }
+}
+
+fn used_kernel(build: &ImageBuildPlan, kernel: &Kernel, built: &Built) -> ImageKernel {
+    let name = kernel.package.as_ref().map(|package| package.name.as_str().into());
+    let package = kernel.package.as_ref();
+    let before = build.locked.as_ref().filter(|before| package.is_some_and(|now| now.sha256 != before.sha256));
+    ImageKernel {
+        bytes: Some(built.image.manifest.kernel.file.bytes),
+        replaced: before.map(|before| format!("{} {}", before.name, before.version)),
+        ..from(name.unwrap_or_else(|| raw(&kernel.path)), package)
+    }
+}
+
+fn from(from: Raw, package: Option<&Package>) -> ImageKernel {
+    ImageKernel {
+        from,
+        version: package.map(|package| package.version.clone()),
+        source: package.map(|package| package.source.clone()),
+        package_sha256: package.map(|package| package.sha256.clone()),
+        replaced: None,
+        bytes: None,
+    }
+}

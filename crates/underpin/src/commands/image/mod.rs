@@ -1,0 +1,34 @@
+//! `underpin image`: builds images, and runs commands in them.
+
+mod build;
+mod receive;
+mod run;
+
+use crate::cli::{ImageArgs, ImageVerb};
+use crate::exit::Exit;
+use crate::plan::{ImageBuildPlan, ImageRunPlan};
+use crate::screen::Screen;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use underpin_report::Raw;
+use underpin_sys::{RunEnd, Supervised, supervise_twice};
+
+/// The work in a process of its own: a supervisor above it ends whatever it leaves running.
+///
+/// # Errors
+/// As for the verbs, and if no process can be created.
+pub fn supervised(args: ImageArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
+    match supervise_twice()? {
+        Supervised::Worker => match args.verb {
+            ImageVerb::Build(args) => build::run(&ImageBuildPlan::new(*args)?, screen),
+            ImageVerb::Run(args) => run::run(&ImageRunPlan::new(*args)?, screen),
+        },
+        Supervised::Over(RunEnd::Exited(code)) => Ok(Exit::Command(u8::try_from(code).unwrap_or(u8::MAX))),
+        Supervised::Over(RunEnd::Signalled(signal)) => Ok(Exit::by_signal(signal)),
+        Supervised::Over(_) => Ok(Exit::Error),
+    }
+}
+
+fn raw(path: impl AsRef<Path>) -> Raw {
+    Raw(path.as_ref().as_os_str().as_bytes().into())
+}

@@ -1,0 +1,172 @@
+//! `underpin image run`.
+
+use super::raw;
+use super::receive::Sink;
+use crate::exit::Exit;
+use crate::plan::ImageRunPlan;
+use crate::screen::{self, Screen};
+use std::io;
+use underpin_image::ImageError;
+use underpin_image::boot::{Boot, Outcome, Patience, boot};
+use underpin_image::protocol::Status;
+use underpin_report::document::image::{ImageFetched, ImageOutcome, ImageUsage};
+use underpin_report::{ImageRunDocument, text};
+use underpin_sys::end_signal;
+
+/// As timeout(1) has it.
+const AT_DEADLINE: u8 = 124;
+/// As env(1) has it: the failure is ours.
+const OURS: u8 = 125;
+const NOT_EXECUTABLE: u8 = 126;
+const NOT_FOUND: u8 = 127;
+const ENOENT: i32 = 2;
+/// A panic with its trace fits.
+const SHOWN: usize = 20;
+
+/// Starts the image, passes the command's streams and files on, returns its code.
+///
+/// # Errors
+/// If QEMU cannot be started, or a file cannot be written.
+pub fn run(plan: &ImageRunPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let (kernel, initramfs) = (plan.image.kernel(), plan.image.initramfs());
+    let mut sink = Sink::new(plan.json, &plan.places);
+    let machine = plan.machine(&kernel, &initramfs);
+    let result = match boot(&plan.qemu, &machine, &plan.request, Patience::command(plan.timeout), &mut sink) {
+        Ok(result) => result,
+        // The reader of the command's output has what it wanted.
+        Err(ImageError::PassOn { source }) if source.kind() == io::ErrorKind::BrokenPipe => return Ok(Exit::Fine),
+        Err(error) => return Err(error.into()),
+    };
+    if result.outcome == Outcome::Interrupted {
+        return Ok(Exit::by_signal(end_signal().unwrap_or_default()));
+    }
+    let document = document(plan, &sink, &result);
+    if plan.json {
+        screen.json(&document)?;
+    } else {
+        explain(plan, &document, &result);
+        if plan.verbosity > 0 {
+            // Standard output is the command's.
+            let lines = text::image_run(&document, &screen.view(plan.verbosity));
+            lines.lines().iter().for_each(|line| screen::note(line));
+        }
+    }
+    let lost = document.files.iter().any(|file| file.error.is_some());
+    let exit = exit(&result.outcome);
+    Ok(if lost && exit == Exit::Command(0) { Exit::Command(OURS) } else { exit })
+}
+
+/// What a person must know that the command's own output does not say.
+fn explain(plan: &ImageRunPlan, document: &ImageRunDocument, result: &Boot) {
+    match result.outcome {
+        Outcome::TimedOut => {
+            screen::note(&format!("the command was ended after {} s (--timeout)", plan.timeout.as_secs_f64()));
+        }
+        Outcome::NoResult { was_up, gave_up } => {
+            let what = match (was_up, gave_up) {
+                (true, _) => "the guest went down before the command ended",
+                (false, true) => "the guest did not come up in time and was ended",
+                (false, false) => "the guest did not come up",
+            };
+            let said = if result.said.is_empty() { String::new() } else { format!("; QEMU says: {}", result.said) };
+            let lines = if result.console.is_empty() { "its console is empty" } else { "the end of its console:" };
+            screen::note(&format!("{what}{said}; {lines}"));
+            let first = result.console.len().saturating_sub(SHOWN);
+            result.console[first..].iter().for_each(|line| screen::note(&format!("  {line}")));
+        }
+        _ => {}
+    }
+    if let Some(error) = &document.error {
+        screen::note(&format!("{}: {error}", document.command.first().map(ToString::to_string).unwrap_or_default()));
+    }
+    for file in &document.files {
+        if let Some(error) = &file.error {
+            screen::note(&format!("--get {}: {error}", file.path));
+        }
+    }
+}
+
+fn exit(outcome: &Outcome) -> Exit {
+    match outcome {
+        Outcome::Ended(status) => match end(status) {
+            (ImageOutcome::Exited, code) => Exit::Command(u8::try_from(code).unwrap_or(u8::MAX)),
+            (ImageOutcome::Signalled, signal) => Exit::by_signal(signal),
+            (_, ENOENT) => Exit::Command(NOT_FOUND),
+            _ => Exit::Command(NOT_EXECUTABLE),
+        },
+        Outcome::TimedOut => Exit::Command(AT_DEADLINE),
+        Outcome::NoResult { .. } | Outcome::Interrupted => Exit::Command(OURS),
+    }
+}
+
+/// How, and its number: exit status, signal or error. The status is as wait4(2) of the guest gives it.
+fn end(status: &Status) -> (ImageOutcome, i32) {
+    match (status.exec_errno, status.status & 0x7f) {
+        (0, 0) => (ImageOutcome::Exited, status.status >> 8 & 0xff),
+        (0, signal) => (ImageOutcome::Signalled, signal),
+        (errno, _) => (ImageOutcome::NotStarted, errno),
+    }
+}
+
+fn document(plan: &ImageRunPlan, sink: &Sink<'_>, result: &Boot) -> ImageRunDocument {
+    let (outcome, number, status) = match &result.outcome {
+        Outcome::Ended(status) => {
+            let (outcome, number) = end(status);
+            (outcome, number, Some(status).filter(|_| outcome != ImageOutcome::NotStarted))
+        }
+        Outcome::TimedOut => (ImageOutcome::TimedOut, 0, None),
+        Outcome::NoResult { .. } | Outcome::Interrupted => (ImageOutcome::NoResult, 0, None),
+    };
+    let number = |wanted| (outcome == wanted).then_some(number);
+    let files = plan.request.files.iter().zip(&plan.places).zip(&sink.files);
+    let shows_console = outcome == ImageOutcome::NoResult;
+    ImageRunDocument {
+        schema: underpin_report::document::SchemaTag::new(),
+        folder: raw(&plan.folder),
+        target: plan.target.name().to_owned(),
+        command: plan.request.arguments.iter().map(raw).collect(),
+        accelerator: plan.chosen.accelerator.name().to_owned(),
+        accelerator_reason: plan.chosen.because.clone(),
+        qemu: format!("{}.{}", plan.qemu.version.0, plan.qemu.version.1),
+        icount: plan.icount,
+        outcome,
+        exit_status: number(ImageOutcome::Exited),
+        signal: number(ImageOutcome::Signalled),
+        error: number(ImageOutcome::NotStarted).map(not_started),
+        boot_seconds: result.up_after.map(|up| up.as_secs_f64()),
+        wall_seconds: result.wall.as_secs_f64(),
+        used: status.map(used),
+        output: underpin_report::Raw(sink.output.as_slice().into()),
+        errors: underpin_report::Raw(sink.errors.as_slice().into()),
+        files: files
+            .map(|((path, place), file)| ImageFetched {
+                path: raw(path),
+                place: raw(place),
+                bytes: file.bytes,
+                error: file.error.clone(),
+            })
+            .collect(),
+        console: if shows_console { result.console.clone() } else { Vec::new() },
+    }
+}
+
+fn not_started(errno: i32) -> String {
+    let advice = if errno == ENOENT {
+        "no such program in the image, or its loader is missing: image.json lists what is there"
+    } else {
+        "the guest's kernel does not start it"
+    };
+    format!("{advice} ({})", io::Error::from_raw_os_error(errno))
+}
+
+fn used(status: &Status) -> ImageUsage {
+    let seconds = |microseconds: u64| microseconds as f64 / 1e6;
+    ImageUsage {
+        wall_seconds: seconds(status.wall_us),
+        user_seconds: seconds(status.user_us),
+        system_seconds: seconds(status.system_us),
+        max_rss_bytes: status.max_rss_kib * 1024,
+        minor_faults: status.minor_faults,
+        major_faults: status.major_faults,
+    }
+}

@@ -1,0 +1,236 @@
+//! The plans of `underpin image`.
+
+use crate::cli::{ImageBuildArgs, ImageRunArgs, Kvm};
+use crate::input;
+use anyhow::{Context, bail};
+use bstr::ByteSlice;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use underpin_image::boot::{Accelerator, Chosen, Machine, Qemu, choose};
+use underpin_image::plan::{Plan, Recipe};
+use underpin_image::protocol::Request;
+use underpin_image::store::{Access, Kernel, Package, Store};
+use underpin_image::tree::source_date_epoch;
+use underpin_image::{Image, Target};
+use underpin_resolve::HostRoot;
+
+/// Where programs are looked for in a guest.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/// A guest without the initramfs.
+const MEMORY_MIB: u64 = 256;
+/// The archive, what is unpacked from it, and room for the programs.
+const TIMES_INITRAMFS: u64 = 4;
+
+/// An image to build.
+pub struct ImageBuildPlan {
+    /// What will be in it.
+    pub plan: Plan,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// The kernel that the folder's lock names.
+    pub locked: Option<Package>,
+    /// The user's own kernel.
+    pub kernel: Option<PathBuf>,
+    /// Whether the newest kernel is taken.
+    pub update: bool,
+    /// Whether something may be fetched.
+    pub access: Access,
+    /// Only show the plan.
+    pub dry_run: bool,
+    /// JSON instead of a screen.
+    pub json: bool,
+    /// In how much detail.
+    pub verbosity: u8,
+}
+
+impl ImageBuildPlan {
+    /// # Errors
+    /// If a program cannot be in the image, with the reason.
+    pub fn new(args: ImageBuildArgs) -> anyhow::Result<ImageBuildPlan> {
+        let target = args
+            .target()
+            .with_context(|| format!("no image is for this processor ({}): name a --target", std::env::consts::ARCH))?;
+        let sysroot = args.root.as_deref().map(folder).transpose()?;
+        let recipe = Recipe {
+            target,
+            programs: args
+                .programs
+                .iter()
+                .map(|name| program(name, sysroot.as_deref()))
+                .collect::<anyhow::Result<_>>()?,
+            added: args.add.iter().map(|pair| added(pair)).collect::<anyhow::Result<_>>()?,
+            time: source_date_epoch(std::env::var_os("SOURCE_DATE_EPOCH").as_deref())?,
+            sysroot: sysroot.clone(),
+        };
+        let root = sysroot.map_or_else(HostRoot::new, HostRoot::sysroot);
+        Ok(ImageBuildPlan {
+            plan: Plan::new(&recipe, &root)?,
+            locked: underpin_image::image::locked(&args.output)?,
+            folder: args.output,
+            kernel: args.kernel,
+            update: args.update,
+            access: if args.offline { Access::Offline } else { Access::Online },
+            dry_run: args.dry_run,
+            json: args.display.json,
+            verbosity: args.display.verbose,
+        })
+    }
+
+    /// The kernel, fetched if it has to be.
+    ///
+    /// # Errors
+    /// If it is missing and cannot be fetched.
+    pub fn kernel(&self) -> anyhow::Result<Kernel> {
+        if let Some(path) = &self.kernel {
+            underpin_image::Content::host(path)?;
+            return Ok(Kernel { path: path.clone(), package: None });
+        }
+        let store = store()?;
+        let newest = if self.update { Some(store.newest_kernel(self.plan.target)?) } else { None };
+        Ok(store.kernel(self.plan.target, newest.as_ref().or(self.locked.as_ref()), self.access)?)
+    }
+}
+
+/// The store below underpin's cache.
+fn store() -> anyhow::Result<Store> {
+    Ok(Store::new(super::cache()?.join("image")))
+}
+
+fn folder(path: &Path) -> anyhow::Result<PathBuf> {
+    let found = path.canonicalize().with_context(|| format!("--root {}", path.display()))?;
+    if !found.is_dir() {
+        bail!("--root {} is not a folder", path.display());
+    }
+    Ok(found)
+}
+
+/// The file of a program: with a sysroot, a path inside it (`/usr/bin/app`) or one from here.
+fn program(name: &Path, sysroot: Option<&Path>) -> anyhow::Result<PathBuf> {
+    let inside = sysroot.map(|root| root.join(name.strip_prefix("/").unwrap_or(name))).filter(|path| path.is_file());
+    let path = inside.map_or_else(|| input::locate(name), Ok)?;
+    input::require_elf(&path, "image build")?;
+    Ok(path)
+}
+
+/// `HOST:GUEST`, of which the last colon is the one between them.
+fn added(pair: &OsStr) -> anyhow::Result<(PathBuf, PathBuf)> {
+    let bytes = pair.as_bytes();
+    let split = bytes.rfind_byte(b':').filter(|&at| at > 0 && bytes.get(at + 1) == Some(&b'/'));
+    let Some(at) = split else {
+        bail!("--add {}: expected HOST:GUEST, where GUEST begins with a slash", pair.display());
+    };
+    Ok((PathBuf::from(OsStr::from_bytes(&bytes[..at])), PathBuf::from(OsStr::from_bytes(&bytes[at + 1..]))))
+}
+
+/// A command to run in an image.
+pub struct ImageRunPlan {
+    /// The image.
+    pub image: Image,
+    /// Its folder, as it was given.
+    pub folder: PathBuf,
+    /// Its machine.
+    pub target: Target,
+    /// The emulator.
+    pub qemu: Qemu,
+    /// What runs the instructions.
+    pub chosen: Chosen,
+    /// The guest's memory.
+    pub memory_mib: u32,
+    /// Count instructions.
+    pub icount: bool,
+    /// What the guest is asked to do.
+    pub request: Request,
+    /// Where each of the request's files goes.
+    pub places: Vec<PathBuf>,
+    /// The command's time.
+    pub timeout: Duration,
+    /// JSON instead of the command's streams.
+    pub json: bool,
+    /// In how much detail.
+    pub verbosity: u8,
+}
+
+impl ImageRunPlan {
+    /// May start QEMU once, to try KVM.
+    ///
+    /// # Errors
+    /// If there is no image, or no emulator for it.
+    pub fn new(args: ImageRunArgs) -> anyhow::Result<ImageRunPlan> {
+        let image = Image::open(&args.image)?;
+        let target = image.target()?;
+        let timeout = Duration::try_from_secs_f64(args.timeout).ok().filter(|time| !time.is_zero());
+        let timeout =
+            timeout.with_context(|| format!("--timeout {}: expected a number of seconds above 0", args.timeout))?;
+        let gets = args.get.iter().map(|pair| fetched(pair)).collect::<anyhow::Result<Vec<_>>>()?;
+        let (files, places) = gets.into_iter().unzip();
+        let arguments =
+            if args.command.is_empty() { vec![image.manifest.command.clone().into()] } else { args.command };
+        let request = Request { arguments, environment: environment(&args.env)?, directory: "/".into(), files };
+        let qemu = Qemu::find(target, std::env::var_os("PATH").as_deref())?;
+        let mib = image.manifest.initramfs.bytes.div_ceil(1 << 20) * TIMES_INITRAMFS + MEMORY_MIB;
+        let memory_mib = args.memory.unwrap_or(u32::try_from(mib).unwrap_or(u32::MAX));
+        let mut plan = ImageRunPlan {
+            folder: args.image,
+            target,
+            qemu,
+            chosen: Chosen { accelerator: Accelerator::Tcg, because: "--kvm off".to_owned() },
+            memory_mib,
+            icount: args.icount,
+            request,
+            places,
+            timeout,
+            json: args.display.json,
+            verbosity: args.display.verbose,
+            image,
+        };
+        if args.kvm == Kvm::Auto {
+            let (kernel, initramfs) = (plan.image.kernel(), plan.image.initramfs());
+            plan.chosen = choose(&plan.qemu, &plan.machine(&kernel, &initramfs), &super::cache()?.join("image"))?;
+        }
+        Ok(plan)
+    }
+
+    /// What is started.
+    pub fn machine<'a>(&self, kernel: &'a Path, initramfs: &'a Path) -> Machine<'a> {
+        Machine {
+            target: self.target,
+            kernel,
+            initramfs,
+            accelerator: self.chosen.accelerator,
+            icount: self.icount,
+            memory_mib: self.memory_mib,
+        }
+    }
+}
+
+/// `PATH` or `PATH:HOST`; without a place here the file keeps its name.
+fn fetched(pair: &OsStr) -> anyhow::Result<(OsString, PathBuf)> {
+    let bytes = pair.as_bytes();
+    let (guest, host) = match bytes.find_byte(b':') {
+        Some(at) => (&bytes[..at], Some(&bytes[at + 1..])),
+        None => (bytes, None),
+    };
+    let guest = OsStr::from_bytes(guest);
+    let place = match host {
+        Some(host) => Some(OsStr::from_bytes(host)).filter(|host| !host.is_empty()),
+        None => Path::new(guest).file_name(),
+    };
+    let place = place.with_context(|| format!("--get {}: expected PATH or PATH:HOST of a file", pair.display()))?;
+    Ok((guest.to_owned(), PathBuf::from(place)))
+}
+
+fn environment(given: &[OsString]) -> anyhow::Result<Vec<(OsString, OsString)>> {
+    let mut all: Vec<(OsString, OsString)> =
+        [("PATH", PATH), ("HOME", "/root"), ("TERM", "dumb")].map(|(name, value)| (name.into(), value.into())).to_vec();
+    for pair in given {
+        let Some((name, value)) = pair.as_bytes().split_once_str("=").filter(|(name, _)| !name.is_empty()) else {
+            bail!("--env {}: expected NAME=VALUE", pair.display());
+        };
+        let name = OsStr::from_bytes(name);
+        all.retain(|(known, _)| known != name);
+        all.push((name.to_owned(), OsStr::from_bytes(value).to_owned()));
+    }
+    Ok(all)
+}
