@@ -6,14 +6,44 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-const VERBS: [&str; 14] = [
-    "survey", "tree", "check", "trace", "bind", "unbind", "verify", "bundle", "build", "storm", "bench", "report",
-    "run", "doctor",
+const VERBS: [&str; 17] = [
+    "survey",
+    "tree",
+    "check",
+    "trace",
+    "bind",
+    "unbind",
+    "verify",
+    "bundle",
+    "build",
+    "image",
+    "image-build",
+    "image-run",
+    "storm",
+    "bench",
+    "report",
+    "run",
+    "doctor",
 ];
 /// Verbs with a document of their own: `report` shows that of `bench`.
-const DOCUMENTS: [&str; 15] = [
-    "survey", "tree", "check", "tags", "trace", "bind", "unbind", "verify", "bundle", "build", "storm", "bench",
-    "suite", "run", "doctor",
+const DOCUMENTS: [&str; 17] = [
+    "survey",
+    "tree",
+    "check",
+    "tags",
+    "trace",
+    "bind",
+    "unbind",
+    "verify",
+    "bundle",
+    "build",
+    "image-build",
+    "image-run",
+    "storm",
+    "bench",
+    "suite",
+    "run",
+    "doctor",
 ];
 const SHELLS: [(&str, &str); 4] =
     [("bash", "underpin.bash"), ("elvish", "underpin.elv"), ("fish", "underpin.fish"), ("zsh", "_underpin")];

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Debian's packages, by what they are for.
-const PACKAGES: [(&str, &[&str]); 17] = [
+const PACKAGES: [(&str, &[&str]); 18] = [
     ("programs to look at", &["emacs-gtk", "ffmpeg", "git", "python3", "ruby", "appstream"]),
     (
         "judges",
@@ -37,6 +37,7 @@ const PACKAGES: [(&str, &[&str]); 17] = [
             "libc6-s390x-cross",
         ],
     ),
+    ("images that are started, and a judge of their archives", &["qemu-system-x86", "qemu-system-arm", "cpio"]),
     ("build systems", &["make", "cmake", "meson", "ninja-build", "autoconf", "automake", "libtool"]),
     (
         "what build-trials compares with and starts",

@@ -48,6 +48,25 @@ fn trees() {
 }
 
 #[test]
+fn images() {
+    need!("cc");
+    let dir = fixture();
+    let (program, out) = (dir.join("static"), dir.join("image"));
+    let (program, out) = (program.to_str().unwrap(), out.to_str().unwrap());
+    let validate = |args: &[&str]| {
+        let schema: Value =
+            serde_json::from_str(&says(["generate", "schema", "image-build"]).stdout).expect("a schema");
+        let document = json([&["image", "build", "--json", program, "-o", out][..], args].concat());
+        assert_eq!(document["schema"], "underpin.image-build/1");
+        let validator = jsonschema::validator_for(&schema).expect("a valid schema");
+        let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{args:?}: {errors:#?}");
+    };
+    validate(&["--dry-run"]);
+    validate(&["--kernel", program]);
+}
+
+#[test]
 fn checks() {
     need!("cc", "emacs-gtk");
     let dir = fixture();

@@ -5,13 +5,29 @@ mod common;
 use common::says;
 use std::path::{Path, PathBuf};
 
-const VERBS: [&str; 13] = [
-    "survey", "tree", "check", "trace", "bind", "unbind", "verify", "bundle", "storm", "bench", "report", "run",
-    "doctor",
+const VERBS: [&str; 14] = [
+    "survey", "tree", "check", "trace", "bind", "unbind", "verify", "bundle", "image", "storm", "bench", "report",
+    "run", "doctor",
 ];
 /// Verbs with a document of their own: `report` shows that of `bench`.
-const DOCUMENTS: [&str; 12] =
-    ["survey", "tree", "check", "trace", "bind", "unbind", "verify", "bundle", "storm", "bench", "run", "doctor"];
+const DOCUMENTS: [&str; 14] = [
+    "survey",
+    "tree",
+    "check",
+    "trace",
+    "bind",
+    "unbind",
+    "verify",
+    "bundle",
+    "image-build",
+    "image-run",
+    "storm",
+    "bench",
+    "run",
+    "doctor",
+];
+/// Verbs of a verb.
+const BELOW: [[&str; 2]; 2] = [["image", "build"], ["image", "run"]];
 
 fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")
@@ -19,8 +35,10 @@ fn docs() -> PathBuf {
 
 #[test]
 fn the_help_of_every_verb_ends_with_examples_and_the_next_step() {
-    for verb in VERBS {
-        let help = says([verb, "--help"]);
+    let below = BELOW.into_iter().map(|words| words.to_vec());
+    for words in VERBS.into_iter().map(|verb| vec![verb]).chain(below) {
+        let verb = words.join(" ");
+        let help = says([&words[..], &["--help"]].concat());
         assert_eq!(help.code, Some(0));
         let paragraphs: Vec<&str> = help.stdout.trim_end().split("\n\n").collect();
         let [.., examples, next] = paragraphs.as_slice() else { panic!("{}", help.stdout) };
@@ -45,7 +63,8 @@ fn the_man_pages_are_up_to_date() {
     let stale = "run `cargo xtask docs`";
     let page = std::fs::read_to_string(docs().join("man/underpin.1")).expect(stale);
     assert!(page == says(["generate", "man"]).stdout, "{stale}");
-    for verb in VERBS {
+    for verb in VERBS.into_iter().map(str::to_owned).chain(BELOW.map(|words| words.join("-"))) {
+        let verb = verb.as_str();
         let page = std::fs::read_to_string(docs().join(format!("man/underpin-{verb}.1"))).expect(stale);
         assert!(page == says(["generate", "man", verb]).stdout, "{verb}: {stale}");
     }

@@ -9,6 +9,7 @@ mod foolsgold;
 mod generators;
 mod growth;
 mod hyperfine;
+mod image;
 mod load;
 mod measure;
 mod mimalloc;
@@ -64,6 +65,8 @@ pub enum Name {
     Broker,
     /// Results of `underpin build` beside glibc builds, and `underpin build` beside cargo; rounds: pairs of searches
     Build,
+    /// `underpin image run` beside a bare QEMU, the size of an image, and a build of one that is there; rounds: pairs of boots
+    Image,
     /// Every function of the overlay beside glibc's, musl's and LLVM's; rounds: blocks of calls
     Overlay,
     /// Creating and joining threads on glibc, static musl and static musl with the overlay; rounds: processes of each
@@ -97,6 +100,7 @@ impl Name {
             Name::AaSoak => 500,
             Name::Power | Name::Overhead | Name::SmallMemory | Name::Load => 10,
             Name::Foolsgold | Name::FoolsgoldAllocators | Name::FoolsgoldEscapes => 8,
+            Name::Image => 10,
             Name::Overlay => 21,
             Name::SuiteOriginals => 20,
             Name::Ruby | Name::Python | Name::Node => 5,
@@ -138,6 +142,7 @@ pub fn run(name: Name, rounds: Option<usize>, dry: bool) -> anyhow::Result<()> {
         Name::Mimalloc => ("mimalloc", mimalloc::run(rounds)?),
         Name::Broker => ("broker", broker::run(rounds)?),
         Name::Build => ("build", build::run(rounds)?),
+        Name::Image => ("image", image::run(rounds)?),
         Name::Overlay => ("overlay", overlay::run(rounds)?),
         Name::Threads => ("threads", threads::run(rounds)?),
         Name::Suite => ("suite", suite::run()?),

@@ -23,8 +23,8 @@ pub fn kernel(target: Target) -> Option<PathBuf> {
             return None;
         }
     }
-    // Fetched once for all tests, by apt: a machine without it, or without a network, boots nothing.
-    let store = Store::new(Path::new(env!("CARGO_TARGET_TMPDIR")).join("image-store"));
+    // Fetched once for all tests, here and in the tests of the binary, by apt: a machine without it, or without a network, boots nothing.
+    let store = Store::new(Path::new(env!("CARGO_TARGET_TMPDIR")).join("underpin/image"));
     match store.kernel(target, None, Access::Online) {
         Ok(kernel) => Some(kernel.path),
         Err(error) => {

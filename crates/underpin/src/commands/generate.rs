@@ -20,7 +20,8 @@ pub fn run(args: &GenerateArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
     match &args.what {
         What::Man { verb: None } => page(root, &mut text)?,
         What::Man { verb: Some(verb) } => {
-            let command = root.find_subcommand(verb).with_context(|| format!("underpin has no verb {verb}"))?;
+            let found = root.find_subcommand(verb).or_else(|| below(&root, verb));
+            let command = found.with_context(|| format!("underpin has no verb {verb}"))?;
             let name = format!("underpin-{verb}");
             page(command.clone().name(name.clone()).display_name(name), &mut text)?;
         }
@@ -29,6 +30,12 @@ pub fn run(args: &GenerateArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
     }
     screen.text(text);
     Ok(Exit::Fine)
+}
+
+/// `image-build` is the verb `build` of `image`.
+fn below<'a>(root: &'a Command, verb: &str) -> Option<&'a Command> {
+    let (verb, below) = verb.split_once('-')?;
+    root.find_subcommand(verb)?.find_subcommand(below)
 }
 
 fn schema(verb: &str) -> anyhow::Result<serde_json::Value> {

@@ -72,6 +72,7 @@ impl Host {
             // Compilers are run to identify them, which only works on this machine.
             .chain(if self.trial.is_some() { builds::targets(self) } else { Vec::new() })
             .chain(tools::emulators(self))
+            .chain(tools::machines(self))
             .collect();
         DoctorDocument::new(env!("CARGO_PKG_VERSION"), items)
     }
@@ -184,6 +185,18 @@ mod tests {
         assert_eq!(item(&examine(&machine), "cc").fix, None);
         machine.write("usr/bin/cc", "");
         assert_eq!(item(&examine(&machine), "cc").state, State::Good);
+    }
+
+    #[test]
+    fn an_emulator_that_images_need_is_named_with_its_package() {
+        let machine = Fixture::new();
+        machine.write("etc/os-release", "ID=debian\n");
+        machine.write("usr/bin/qemu-system-x86_64", "");
+        let diagnosis = examine(&machine);
+        assert_eq!(item(&diagnosis, "qemu-system-x86_64").state, State::Good);
+        let absent = item(&diagnosis, "qemu-system-aarch64");
+        assert_eq!(absent.fix.as_deref(), Some("sudo apt-get install qemu-system-arm"));
+        assert!(!is_broken(&diagnosis));
     }
 
     #[test]

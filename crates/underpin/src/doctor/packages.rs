@@ -13,6 +13,10 @@ pub(super) enum Package {
     Musl,
     /// User-mode QEMU.
     Qemu,
+    /// QEMU's machines with x86-64 processors.
+    QemuX86,
+    /// QEMU's machines with aarch64 processors.
+    QemuArm,
 }
 
 /// The supported package managers.
@@ -74,6 +78,14 @@ impl PackageManager {
             (Package::Qemu, PackageManager::Apk) => "qemu-aarch64 qemu-arm qemu-riscv64",
             (Package::Qemu, PackageManager::Pacman) => "qemu-user",
             (Package::Qemu, PackageManager::Zypper) => "qemu-linux-user",
+            (Package::QemuX86, PackageManager::Apt | PackageManager::Pacman) => "qemu-system-x86",
+            (Package::QemuX86, PackageManager::Dnf) => "qemu-system-x86-core",
+            (Package::QemuX86, PackageManager::Apk) => "qemu-system-x86_64",
+            (Package::QemuX86, PackageManager::Zypper) => "qemu-x86",
+            (Package::QemuArm, PackageManager::Apt) => "qemu-system-arm",
+            (Package::QemuArm, PackageManager::Dnf) => "qemu-system-aarch64-core",
+            (Package::QemuArm, PackageManager::Apk | PackageManager::Pacman) => "qemu-system-aarch64",
+            (Package::QemuArm, PackageManager::Zypper) => "qemu-arm",
         }
     }
 }

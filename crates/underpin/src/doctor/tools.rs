@@ -5,6 +5,8 @@ use super::{Host, good, missing};
 use std::fs;
 use std::path::Path;
 use underpin_elf::Elf;
+use underpin_image::Target;
+use underpin_image::boot::program;
 use underpin_report::document::doctor::{DoctorItem, Topic};
 use underpin_resolve::{Environment, Loader, LoaderKind};
 
@@ -104,6 +106,25 @@ pub(super) fn compilers(host: &Host) -> Vec<DoctorItem> {
         None => missing(Topic::Compilers, name, "absent", effect, source.install(host)),
     };
     COMPILERS.into_iter().map(item).collect()
+}
+
+/// The machines that `underpin image run` starts.
+pub(super) fn machines(host: &Host) -> Vec<DoctorItem> {
+    let item = |target: Target| {
+        let (name, _) = program(target);
+        let package = match target {
+            Target::QemuX86_64 => Package::QemuX86,
+            Target::QemuAarch64 => Package::QemuArm,
+        };
+        match host.program(name) {
+            Some(path) => good(Topic::Emulators, name, path.display().to_string()),
+            None => {
+                let effect = format!("`underpin image run` starts no image for {target}");
+                missing(Topic::Emulators, name, "absent", &effect, host.install(package))
+            }
+        }
+    };
+    Target::ALL.into_iter().map(item).collect()
 }
 
 /// The emulators, as one fact: the foreign machines whose programs can be run here.
