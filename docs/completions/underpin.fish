@@ -36,6 +36,7 @@ complete -c underpin -n "__fish_underpin_needs_command" -f -a "trace" -d 'Run a 
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "storm" -d 'Show what the start of a program costs when a whole job makes it at once'
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "bundle" -d 'Copy a program with its loader and libraries into a directory or one file'
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "build" -d 'Build a project with a C library, linkage and allocator of your choice'
+complete -c underpin -n "__fish_underpin_needs_command" -f -a "image" -d 'Make a bootable image of a few programs, and run a command in it under QEMU'
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "bind" -d 'Write absolute library paths into programs, so that their start searches for nothing'
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "unbind" -d 'Restore every byte that `bind` changed'
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "verify" -d 'Prove that bound programs load what they loaded before'
@@ -201,6 +202,43 @@ complete -c underpin -n "__fish_underpin_using_subcommand build" -s v -l verbose
 complete -c underpin -n "__fish_underpin_using_subcommand build" -l json -d 'Print one JSON document, of the form that docs/schemas describes'
 complete -c underpin -n "__fish_underpin_using_subcommand build" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand build" -s V -l version -d 'Print version'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
+always\t'Into files and pipes too'
+never\t'Never'"
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run" -s V -l version -d 'Print version'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run" -f -a "build" -d 'Make an image of programs, their libraries and a kernel'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run" -f -a "run" -d 'Start an image, run a command in it, and bring its result back'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l target -d 'The machine; this one\'s processor if it is not given' -r -f -a "qemu-x86_64\t''
+qemu-aarch64\t''"
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -s o -l output -d 'The folder of the image; one that is there is brought up to date' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l add -d 'Add a file or folder of this machine at a path of the image (may be repeated)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l root -d 'Look for libraries, and for programs by path, inside this folder as if it were `/`' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l kernel -d 'Use this kernel instead of Debian\'s; virtio and the console must be built in' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
+always\t'Into files and pipes too'
+never\t'Never'"
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l update -d 'Take the suite\'s newest kernel and renew the lock'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l offline -d 'Fail if something would have to be fetched'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l dry-run -d 'Show what would be in the image; nothing is fetched or written'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -s v -l verbose -d 'Show more: the short form says what it leaves out; twice: everything'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l json -d 'Print one JSON document, of the form that docs/schemas describes'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -s V -l version -d 'Print version'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from run" -l timeout -d 'End the command after this many seconds in the guest' -r
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from run" -l get -d 'Bring a file back when the command has ended, to its own name here or to another place (may be repeated)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from run" -l env -d 'Set a variable for the command; it gets PATH, HOME and TERM, and none of this machine (may be repeated)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from run" -l kvm -d 'Whether KVM may be used' -r -f -a "auto\t'If a trial boot under it worked'
+off\t'Never'"
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from run" -l memory -d 'The guest\'s memory in MiB; if it is not given, 256 and four times the initramfs' -r
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from run" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
+always\t'Into files and pipes too'
+never\t'Never'"
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from run" -l icount -d 'Let the guest\'s clock count instructions: figures repeat on a busy machine, but are not times'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from run" -s v -l verbose -d 'Show more: the short form says what it leaves out; twice: everything'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from run" -l json -d 'Print one JSON document, of the form that docs/schemas describes'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from run" -s V -l version -d 'Print version'
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -l place -d 'Where new names are put; by default the cheapest place of each file' -r -f -a "cheapest\t'The cheapest at load'
 dead-strings\t'Bytes of .dynstr that nothing uses'
 page-padding\t'The padding after a read-only segment'
