@@ -51,6 +51,7 @@ const PACKAGES: [(&str, &[&str]); 18] = [
     ("an HTTP/2 client", &["curl"]),
     ("a slow file system", &["fuse3"]),
     ("a Debian system to install packages into", &["debootstrap"]),
+    ("readers of container images", &["skopeo", "umoci", "zstd"]),
 ];
 
 /// The versions of patchelf that rewrote the files of Spack, Nix and Conda users; Debian's own is among

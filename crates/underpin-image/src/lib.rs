@@ -11,15 +11,19 @@
 //! | kernel | fetched by version and checksum, kept by content | [`store`] |
 //! | `Image` | a folder with kernel, initramfs, lock and manifest; trees become bytes in [`write`], with the guest's first process ([`init`]) | [`image`] |
 //! | `Boot` | an image started under an emulator; the guest's side of the conversation is [`protocol`] | [`boot`] |
+//! | container image | trees as an OCI image, and any image as files | [`oci`] |
+//! | diagnosis | what the programs of an image need that is not in it | [`doctor`] |
 //!
 //! A plan is data and can be shown before a byte is fetched. The same input gives the same bytes: no host time, owner, inode
 //! number or order reaches an image. Nothing here prints.
 #![forbid(unsafe_code)]
 
 pub mod boot;
+pub mod doctor;
 pub mod error;
 pub mod image;
 pub mod init;
+pub mod oci;
 pub mod plan;
 pub mod protocol;
 mod root;
@@ -30,5 +34,6 @@ pub mod write;
 
 pub use error::ImageError;
 pub use image::Image;
+pub use oci::OciError;
 pub use target::Target;
 pub use tree::{Content, DeviceClass, Entry, Kind, Tree};

@@ -1,0 +1,169 @@
+//! A tree as a tar: sorted, with the modes, owners and time of the tree. Names that are too long for a header of tar are in
+//! GNU's entries in front of it, which every reader of layers knows.
+
+use crate::tree::{Content, DeviceClass, Entry, Kind, Tree};
+use crate::{ImageError, OciError};
+use flate2::{Compression, GzBuilder};
+use sha2::{Digest, Sha256};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use tar::{EntryType, Header};
+
+const BLOCK: usize = 512;
+/// Names in a header (tar(5)).
+const NAME: usize = 100;
+/// The name that GNU's tar gives to entries that hold a long name.
+const LONG: &str = "././@LongLink";
+
+/// What was written.
+pub(super) struct Layer {
+    /// Of the tar, as a configuration names it.
+    pub diff_id: String,
+    /// Of the compressed bytes.
+    pub digest: String,
+    /// Compressed.
+    pub size: u64,
+}
+
+/// Writes a tree as a layer.
+pub(super) fn write(tree: &Tree, out: &mut dyn Write, to: &Path) -> Result<Layer, OciError> {
+    let compressed = Hashing::new(out);
+    // Without a time and a name, and with "unknown" as the system, the header is the same everywhere (RFC 1952, 2.3).
+    let encoder = GzBuilder::new().mtime(0).operating_system(255).write(compressed, Compression::new(6));
+    // What is compressed depends on the sizes in which it arrives, so those are the same for the same bytes.
+    let mut tar = BufWriter::with_capacity(1 << 16, Hashing::new(encoder));
+    entries(tree, &mut tar, to)?;
+    let io = |error| OciError::Tree(ImageError::Io { path: to.to_owned(), source: error });
+    tar.write_all(&[0; 2 * BLOCK]).map_err(io)?;
+    let tar = tar.into_inner().map_err(|error| io(error.into_error()))?;
+    let (encoder, diff_id, _) = tar.done();
+    let (_, digest, size) = encoder.finish().map_err(io)?.done();
+    Ok(Layer { diff_id, digest, size })
+}
+
+fn entries(tree: &Tree, tar: &mut dyn Write, to: &Path) -> Result<(), OciError> {
+    for (path, entry) in tree.entries() {
+        let mut name = path.as_os_str().as_bytes().to_vec();
+        if entry.kind == Kind::Directory {
+            name.push(b'/');
+        }
+        let (header, target) = header_of(entry, tree.time());
+        member(header, &name, target, tar).map_err(ImageError::io(to))?;
+        if let Kind::File(content) = &entry.kind {
+            content.copy(tar, to)?;
+            pad(content.size(), tar).map_err(ImageError::io(to))?;
+        }
+    }
+    Ok(())
+}
+
+/// A file of its own, such as a part of an archive.
+pub(super) fn file(name: &str, content: &Content, tar: &mut dyn Write, to: &Path) -> Result<(), OciError> {
+    let (header, _) = header_of(&Entry::file(content.clone(), 0o644), 0);
+    member(header, name.as_bytes(), b"", tar).map_err(ImageError::io(to))?;
+    content.copy(tar, to)?;
+    Ok(pad(content.size(), tar).map_err(ImageError::io(to))?)
+}
+
+fn header_of(entry: &Entry, time: u32) -> (Header, &[u8]) {
+    let mut header = Header::new_gnu();
+    header.set_mode(entry.mode);
+    header.set_uid(u64::from(entry.uid));
+    header.set_gid(u64::from(entry.gid));
+    header.set_mtime(u64::from(time));
+    header.set_size(0);
+    let (kind, target) = match &entry.kind {
+        Kind::File(content) => {
+            header.set_size(content.size());
+            (EntryType::Regular, &b""[..])
+        }
+        Kind::Directory => (EntryType::Directory, &b""[..]),
+        Kind::Symlink(target) => (EntryType::Symlink, target.as_os_str().as_bytes()),
+        Kind::Device { class, major, minor } => {
+            if let Some(fields) = header.as_gnu_mut() {
+                fields.set_device_major(*major);
+                fields.set_device_minor(*minor);
+            }
+            (if *class == DeviceClass::Block { EntryType::Block } else { EntryType::Char }, &b""[..])
+        }
+    };
+    header.set_entry_type(kind);
+    (header, target)
+}
+
+/// A header, after GNU's entries for what does not fit into it.
+fn member(mut header: Header, name: &[u8], target: &[u8], tar: &mut dyn Write) -> io::Result<()> {
+    for (text, kind) in [(target, EntryType::GNULongLink), (name, EntryType::GNULongName)] {
+        if text.len() > NAME {
+            let mut before = Header::new_gnu();
+            before.set_mode(0o644);
+            before.set_uid(0);
+            before.set_gid(0);
+            before.set_mtime(0);
+            before.set_size(text.len() as u64 + 1);
+            before.set_entry_type(kind);
+            put(&mut before.as_old_mut().name, LONG.as_bytes());
+            before.set_cksum();
+            tar.write_all(before.as_bytes())?;
+            tar.write_all(text)?;
+            tar.write_all(&[0])?;
+            pad(text.len() as u64 + 1, tar)?;
+        }
+    }
+    put(&mut header.as_old_mut().name, name);
+    put(&mut header.as_old_mut().linkname, target);
+    header.set_cksum();
+    tar.write_all(header.as_bytes())
+}
+
+fn put(field: &mut [u8; NAME], text: &[u8]) {
+    let fits = text.len().min(NAME);
+    field[..fits].copy_from_slice(&text[..fits]);
+}
+
+/// To the next block.
+pub(super) fn pad(size: u64, tar: &mut dyn Write) -> io::Result<()> {
+    let over = usize::try_from(size % BLOCK as u64).unwrap_or(0);
+    if over == 0 { Ok(()) } else { tar.write_all(&[0; BLOCK][over..]) }
+}
+
+/// A writer that knows the digest of what went through it.
+pub(super) struct Hashing<W> {
+    to: W,
+    hash: Sha256,
+    size: u64,
+}
+
+impl<W: Write> Hashing<W> {
+    pub(super) fn new(to: W) -> Hashing<W> {
+        Hashing { to, hash: Sha256::new(), size: 0 }
+    }
+
+    /// Where it wrote to, the digest, and how many bytes.
+    pub(super) fn done(self) -> (W, String, u64) {
+        (self.to, named(&self.hash.finalize()), self.size)
+    }
+}
+
+impl<W: Write> Write for Hashing<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.to.write(bytes)?;
+        self.hash.update(&bytes[..written]);
+        self.size += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+/// A digest as descriptors have it.
+pub(super) fn digest_of(bytes: &[u8]) -> String {
+    named(&Sha256::digest(bytes))
+}
+
+pub(super) fn named(hash: &[u8]) -> String {
+    hash.iter().fold("sha256:".to_owned(), |text, byte| text + &format!("{byte:02x}"))
+}
