@@ -113,14 +113,14 @@ impl Files {
     /// # Errors
     /// As open(2) would fail.
     pub fn find(&self, path: &BStr) -> Result<(BString, &Node), PathError> {
-        let key = self.walk(path, true)?;
+        let key = self.walk(path, true, false)?;
         let node = if key.is_empty() { &TOP } else { self.nodes.get(&key).ok_or(PathError::NotFound)? };
         Ok((key, node))
     }
 
     /// The entry of a path, the last name not followed.
     pub(super) fn find_unfollowed(&self, path: &BStr) -> Option<&Node> {
-        self.nodes.get(&self.walk(path, false).ok()?)
+        self.nodes.get(&self.walk(path, false, false).ok()?)
     }
 
     /// The entries of a directory: names in it and what they are.
@@ -159,7 +159,7 @@ impl Files {
 
     /// Removes what lower layers have at a path: a whiteout.
     pub(super) fn whiteout(&mut self, path: &BStr, layer: usize) -> Result<(), PathError> {
-        let key = self.walk(path, false)?;
+        let key = self.walk(path, false, false)?;
         if self.nodes.get(&key).is_some_and(|node| node.layer < layer) {
             self.nodes.remove(&key);
         }
@@ -169,7 +169,7 @@ impl Files {
 
     /// Removes what lower layers have in a directory: an opaque whiteout.
     pub(super) fn opaque(&mut self, directory: &BStr, layer: usize) -> Result<(), PathError> {
-        let key = self.walk(directory, true)?;
+        let key = self.walk(directory, true, false)?;
         self.remove_below(&key, layer);
         Ok(())
     }
@@ -187,36 +187,27 @@ impl Files {
     /// Where an entry goes: links above it are followed, directories are made.
     fn place(&mut self, path: &BStr, layer: usize) -> Result<BString, PathError> {
         let Some(slash) = path.rfind_byte(b'/') else { return Ok(path.to_owned()) };
-        let (above, name) = (path[..slash].as_bstr(), &path[slash + 1..]);
-        let mut missing = Vec::new();
-        let mut rest = above;
-        let mut key = loop {
-            match self.walk(rest, true) {
-                Ok(key) if key.is_empty() => break key,
-                Ok(key) => match self.nodes.get(&key).map(|node| &node.kind) {
-                    Some(FileKind::Directory) => break key,
-                    Some(_) => return Err(PathError::NotDirectory),
-                    None => {}
-                },
-                Err(PathError::NotFound) => {}
-                Err(other) => return Err(other),
+        let mut key = self.walk(path[..slash].as_bstr(), true, true)?;
+        let ends: Vec<usize> = key.find_iter(b"/").chain([key.len()]).filter(|end| *end > 0).collect();
+        for end in ends {
+            let directory = key[..end].as_bstr();
+            match self.nodes.get(directory).map(|node| &node.kind) {
+                Some(FileKind::Directory) => {}
+                Some(_) => return Err(PathError::NotDirectory),
+                None => {
+                    let inode = self.fresh_inode();
+                    let node = Node { kind: FileKind::Directory, mode: 0o755, uid: 0, gid: 0, inode, layer };
+                    self.nodes.insert(directory.to_owned(), node);
+                }
             }
-            let cut = rest.rfind_byte(b'/').unwrap_or(0);
-            missing.push(rest[cut..].trim_start_with(|letter| letter == '/').to_vec());
-            rest = rest[..cut].as_bstr();
-        };
-        for name in missing.into_iter().rev() {
-            push(&mut key, &name);
-            let inode = self.fresh_inode();
-            let node = Node { kind: FileKind::Directory, mode: 0o755, uid: 0, gid: 0, inode, layer };
-            self.nodes.insert(key.clone(), node);
         }
-        push(&mut key, name);
+        push(&mut key, &path[slash + 1..]);
         Ok(key)
     }
 
-    /// The path with its links followed, `..` of the root being the root; the last name need not exist.
-    fn walk(&self, path: &BStr, follow_last: bool) -> Result<BString, PathError> {
+    /// The path with its links followed, `..` of the root being the root; the last name need not exist, and with `missing` none
+    /// need.
+    fn walk(&self, path: &BStr, follow_last: bool, missing: bool) -> Result<BString, PathError> {
         let mut todo: Vec<BString> = path.split(|byte| *byte == b'/').rev().map(BString::from).collect();
         let (mut key, mut links) = (BString::default(), 0);
         while let Some(name) = todo.pop() {
@@ -242,7 +233,7 @@ impl Files {
                 }
                 Some(FileKind::Directory) => {}
                 Some(_) if !is_last => return Err(PathError::NotDirectory),
-                None if !is_last => return Err(PathError::NotFound),
+                None if !is_last && !missing => return Err(PathError::NotFound),
                 _ => {}
             }
         }
@@ -296,7 +287,7 @@ impl Root for Files {
     }
 
     fn read_link(&self, path: &BStr) -> Option<BString> {
-        match &self.nodes.get(&self.walk(path, false).ok()?)?.kind {
+        match &self.nodes.get(&self.walk(path, false, false).ok()?)?.kind {
             FileKind::Symlink(target) => Some(target.clone()),
             _ => None,
         }

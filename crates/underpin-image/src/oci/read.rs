@@ -192,7 +192,7 @@ impl Reading<'_> {
             parts.extend(part.map(|part| (name, part)));
         }
         let has = |name: &str| parts.contains_key(name.as_bytes().as_bstr());
-        if has("index.json") && has("oci-layout") {
+        if has("oci-layout") {
             return self.oci(&Parts::Tar(parts), Form::OciArchive);
         }
         if has("manifest.json") {
