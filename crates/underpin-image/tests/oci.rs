@@ -250,9 +250,13 @@ fn no_entry_leads_out_of_the_image() {
     assert!(image.files.read("/out/outside".into(), 100).is_err());
     assert!(image.files.stat(format!("{}/new", dir.text()).as_str().into()).is_ok(), "a folder of the image");
     assert!(!dir.join("new").exists());
-    for (kind, name, link) in
-        [(b'0', "../x", ""), (b'0', "a/../../x", ""), (b'1', "x", "../outside"), (b'1', "x", "no"), (b'0', "good/x", "")]
-    {
+    for (kind, name, link) in [
+        (b'0', "../x", ""),
+        (b'0', "a/../../x", ""),
+        (b'1', "x", "../outside"),
+        (b'1', "x", "no"),
+        (b'0', "good/x", ""),
+    ] {
         let path = dir.write("bad.tar", tar_of(&[(b'0', "good", ""), (kind, name, link)]));
         match oci::open(&path, Limits::default()) {
             Err(OciError::Blob { offset: 512, .. }) => {}

@@ -451,8 +451,7 @@ fn absent_is_fine(result: Result<(), PathError>) -> Result<(), PathError> {
 
 /// A name of a tar without `.` and slashes that mean nothing.
 fn clean(name: &bstr::BStr) -> BString {
-    let parts: Vec<&[u8]> =
-        name.split(|byte| *byte == b'/').filter(|part| !part.is_empty() && *part != b".").collect();
+    let parts: Vec<&[u8]> = name.split(|byte| *byte == b'/').filter(|part| !part.is_empty() && *part != b".").collect();
     parts.join(&b'/').into()
 }
 

@@ -101,12 +101,8 @@ pub(super) fn compression(slice: &Slice) -> io::Result<Compression> {
 
 /// The bytes of a blob without compression: itself, or a temporary file of at most `limit` bytes.
 pub(super) fn plain(slice: Slice, limit: u64, path: &Path, blob: &str) -> Result<Slice, OciError> {
-    let failed = |offset: u64, reason: String| OciError::Blob {
-        path: path.to_owned(),
-        blob: blob.to_owned(),
-        offset,
-        reason,
-    };
+    let failed =
+        |offset: u64, reason: String| OciError::Blob { path: path.to_owned(), blob: blob.to_owned(), offset, reason };
     let reader: Box<dyn Read> = match compression(&slice).map_err(OciError::io(path))? {
         Compression::None => return Ok(slice),
         Compression::Gzip => Box::new(MultiGzDecoder::new(io::BufReader::with_capacity(1 << 16, slice.reader()))),

@@ -155,5 +155,8 @@ impl<'a> Tape<'a> {
 
 /// Whether an entry is about the next one, or about all.
 fn is_extension(kind: EntryType) -> bool {
-    kind.is_gnu_longname() || kind.is_gnu_longlink() || kind.is_pax_local_extensions() || kind.is_pax_global_extensions()
+    kind.is_gnu_longname()
+        || kind.is_gnu_longlink()
+        || kind.is_pax_local_extensions()
+        || kind.is_pax_global_extensions()
 }

@@ -13,6 +13,7 @@ pub mod check;
 pub mod doctor;
 pub mod gain;
 pub mod image;
+pub mod image_doctor;
 pub(crate) mod json;
 pub mod run;
 pub mod storm;
@@ -75,11 +76,13 @@ pub enum Verb {
     Run,
     /// `underpin doctor`.
     Doctor,
+    /// `underpin image doctor`.
+    ImageDoctor,
 }
 
 impl Verb {
     /// All of them, in the order of the manual.
-    pub const ALL: [Verb; 17] = [
+    pub const ALL: [Verb; 18] = [
         Verb::Tree,
         Verb::Check,
         Verb::Tags,
@@ -97,6 +100,7 @@ impl Verb {
         Verb::Suite,
         Verb::Run,
         Verb::Doctor,
+        Verb::ImageDoctor,
     ];
 
     /// The verb as typed; the second document of a verb has a name of its own.
@@ -120,6 +124,7 @@ impl Verb {
             Verb::Suite => "suite",
             Verb::Run => "run",
             Verb::Doctor => "doctor",
+            Verb::ImageDoctor => "image-doctor",
         }
     }
 
@@ -144,6 +149,7 @@ impl Verb {
             Verb::Suite => "underpin.suite/1",
             Verb::Run => "underpin.run/1",
             Verb::Doctor => "underpin.doctor/1",
+            Verb::ImageDoctor => "underpin.image-doctor/1",
         }
     }
 }
@@ -231,6 +237,7 @@ pub fn schema(verb: Verb) -> serde_json::Value {
         Verb::Suite => schema_of::<suite::SuiteDocument>(),
         Verb::Run => schema_of::<run::RunDocument>(),
         Verb::Doctor => schema_of::<doctor::DoctorDocument>(),
+        Verb::ImageDoctor => schema_of::<image_doctor::ImageDoctorDocument>(),
     }
 }
 

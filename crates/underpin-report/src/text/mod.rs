@@ -14,6 +14,7 @@ mod check;
 mod doctor;
 mod findings;
 mod image;
+mod image_doctor;
 mod load;
 mod paths;
 mod storm;
@@ -35,6 +36,7 @@ use crate::document::bundle::BundleDocument;
 use crate::document::check::{AdviceRecord, CheckDocument};
 use crate::document::doctor::DoctorDocument;
 use crate::document::image::{ImageBuildDocument, ImageRunDocument};
+use crate::document::image_doctor::ImageDoctorDocument;
 use crate::document::storm::StormDocument;
 use crate::document::suite::SuiteDocument;
 use crate::document::survey::SurveyDocument;
@@ -85,6 +87,8 @@ screens! {
     check::check(CheckDocument);
     /// What this machine permits.
     doctor::doctor(DoctorDocument);
+    /// What is missing in an image.
+    image_doctor::image_doctor(ImageDoctorDocument);
     /// The findings of a tree, worst first; empty if there are none.
     findings::findings(TreeDocument);
     /// What is in an image, or would be.

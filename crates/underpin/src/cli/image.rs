@@ -1,16 +1,22 @@
 //! `underpin image`.
 
+mod doctor;
+
+pub use doctor::ImageDoctorArgs;
+
 use super::DisplayArgs;
 use clap::{Args, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use underpin_image::Target;
 
-/// Make a bootable image of a few programs, and run a command in it under QEMU.
+/// Make a bootable image of a few programs and run commands in it; find what an image lacks.
 ///
 /// An image is a folder: a kernel of Debian's, and an initramfs with the programs, the libraries that their loader will load,
 /// and a first process of underpin's own. `run` starts it, passes the command's output and exit status through, and
-/// ends it.
+/// ends it. `doctor` reads images of containers, in any of the forms that tools leave: a folder in OCI's layout, an OCI
+/// archive, what `docker save` writes, a tar of a root file system (gzip or zstd or neither), or a folder; it unpacks,
+/// runs and fetches nothing.
 #[derive(Debug, Args)]
 #[command(
     subcommand_required = true,
@@ -18,9 +24,10 @@ use underpin_image::Target;
     disable_help_subcommand = true,
     after_help = "Examples:\n  \
     underpin image build ./app -o app-image   an image of one program\n  \
-    underpin image run app-image -- app -v    its output and exit code\n\
+    underpin image run app-image -- app -v    its output and exit code\n  \
+    underpin image doctor app.tar             what its program needs that is not in it\n\
     \n\
-    Next: `underpin image build --help`, `underpin image run --help`."
+    Next: `underpin image build --help`, `underpin image run --help`, `underpin image doctor --help`."
 )]
 pub struct ImageArgs {
     /// What to do
@@ -35,6 +42,8 @@ pub enum ImageVerb {
     Build(Box<ImageBuildArgs>),
     /// Start an image, run a command in it, and bring its result back
     Run(Box<ImageRunArgs>),
+    /// Show what the programs of an image need that is not in it
+    Doctor(Box<ImageDoctorArgs>),
 }
 
 /// Make an image of programs, their libraries and a kernel.

@@ -27,7 +27,7 @@ pub use bundle::BundleArgs;
 pub use check::CheckArgs;
 pub use doctor::DoctorArgs;
 pub use generate::{GenerateArgs, What};
-pub use image::{ImageArgs, ImageBuildArgs, ImageRunArgs, ImageVerb, Kvm};
+pub use image::{ImageArgs, ImageBuildArgs, ImageDoctorArgs, ImageRunArgs, ImageVerb, Kvm};
 pub use run::RunArgs;
 pub use serve::ServeArgs;
 pub use storm::{ModelledBinding, ParameterArgs, StormArgs};
@@ -151,7 +151,7 @@ pub enum Verb {
     Bundle(BundleArgs),
     /// Build a project with a C library, linkage and allocator of your choice
     Build(Box<BuildArgs>),
-    /// Make a bootable image of a few programs, and run a command in it under QEMU
+    /// Make a bootable image of a few programs and run commands in it; find what an image lacks
     Image(ImageArgs),
     /// Write absolute library paths into programs, so that their start searches for nothing
     Bind(BindArgs),

@@ -1,6 +1,7 @@
-//! `underpin image`: builds images, and runs commands in them.
+//! `underpin image`: builds images, runs commands in them, and tells what is missing in one.
 
 mod build;
+mod doctor;
 mod receive;
 mod run;
 
@@ -22,6 +23,7 @@ pub fn supervised(args: ImageArgs, screen: &mut Screen) -> anyhow::Result<Exit> 
         Supervised::Worker => match args.verb {
             ImageVerb::Build(args) => build::run(&ImageBuildPlan::new(*args)?, screen),
             ImageVerb::Run(args) => run::run(&ImageRunPlan::new(*args)?, screen),
+            ImageVerb::Doctor(args) => doctor::run(*args, screen),
         },
         Supervised::Over(RunEnd::Exited(code)) => Ok(Exit::Command(u8::try_from(code).unwrap_or(u8::MAX))),
         Supervised::Over(RunEnd::Signalled(signal)) => Ok(Exit::by_signal(signal)),

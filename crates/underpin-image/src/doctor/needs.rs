@@ -1,0 +1,195 @@
+//! What programs open after their start, concluded from what they import and from the texts in them. No image is looked at
+//! here: `image build` adds files by the same evidence.
+
+use super::{Evidence, FindingKind, Object};
+use bstr::{BStr, BString};
+use std::rc::Rc;
+use underpin_resolve::LibcVersion;
+
+/// A program with the objects that its loader maps, itself first.
+pub struct Subject<'a> {
+    /// Where it is.
+    pub program: &'a BString,
+    /// What is mapped.
+    pub objects: &'a [Rc<Object>],
+    /// Whether its C library is glibc, mapped or linked in.
+    pub is_glibc: bool,
+    /// Of the C library, if it is known.
+    pub version: Option<LibcVersion>,
+}
+
+/// Something that a program opens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// What it is about.
+    pub kind: FindingKind,
+    /// What shows it.
+    pub evidence: Vec<Evidence>,
+    /// Files or folders any of which serves, if the program names them.
+    pub paths: Vec<BString>,
+    /// It is only needed if a variable asks for it (TZ, LANG): without one there is a default.
+    pub if_set: bool,
+}
+
+/// Files of certificates that programs have compiled in (Debian, Fedora, Alpine, OpenSUSE, FreeBSD).
+const BUNDLES: [&str; 6] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/pki/tls/cacert.pem",
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+];
+/// Takes the certificates of the system (SSL_CTX_load_verify_locations(3), X509_STORE_set_default_paths(3)).
+const OPENSSL_SYSTEM: [&str; 6] = [
+    "SSL_CTX_set_default_verify_paths",
+    "SSL_CTX_set_default_verify_store",
+    "SSL_CTX_set_default_verify_file",
+    "SSL_CTX_set_default_verify_dir",
+    "X509_STORE_set_default_paths",
+    "X509_STORE_set_default_paths_ex",
+];
+const OPENSSL_NAMED: [&str; 3] =
+    ["SSL_CTX_load_verify_locations", "SSL_CTX_load_verify_file", "SSL_CTX_load_verify_dir"];
+const GNUTLS_SYSTEM: [&str; 2] =
+    ["gnutls_certificate_set_x509_system_trust", "gnutls_x509_trust_list_add_system_trust"];
+const GNUTLS_NAMED: [&str; 1] = ["gnutls_certificate_set_x509_trust_file"];
+const NAMES: [&str; 8] = [
+    "getaddrinfo",
+    "gethostbyname",
+    "gethostbyname_r",
+    "gethostbyname2",
+    "gethostbyname2_r",
+    "gethostbyaddr",
+    "gethostbyaddr_r",
+    "getaddrinfo_a",
+];
+const ACCOUNTS: [&str; 4] = ["getpwuid", "getpwuid_r", "getlogin", "cuserid"];
+const TEMPORARY: [&str; 5] = ["tmpfile", "tmpfile64", "tmpnam", "tempnam", "tmpnam_r"];
+const LOCAL_TIME: [&str; 6] = ["localtime", "localtime_r", "__localtime64_r", "tzset", "mktime", "timelocal"];
+
+/// What a program needs, each kind once.
+#[must_use]
+pub fn needs_of(subject: &Subject<'_>) -> Vec<Need> {
+    let Some(program) = subject.objects.first() else { return Vec::new() };
+    let own: Vec<&Object> = subject.objects.iter().map(Rc::as_ref).filter(|object| !object.is_runtime()).collect();
+    let mut out = Vec::new();
+    out.extend(certificates(&own, subject.objects));
+    out.extend(zones(program, &own));
+    out.extend(temporary(program, &own));
+    out.extend(called(FindingKind::User, &[program], &ACCOUNTS, false));
+    out.extend(go(FindingKind::User, program, &["os/user.Current"]));
+    if subject.is_glibc {
+        out.extend(called(FindingKind::NameService, &own, &NAMES, false));
+        out.extend(called(FindingKind::Charset, &[program], &["iconv_open"], false));
+        out.extend(called(FindingKind::Locale, &own, &["setlocale", "newlocale"], true));
+    }
+    out
+}
+
+fn evidence(object: &Object, offset: u64, what: impl Into<String>) -> Evidence {
+    Evidence { file: object.path.clone(), offset: Some(offset), what: what.into() }
+}
+
+/// The first object that calls one of these functions.
+fn called(kind: FindingKind, objects: &[&Object], names: &[&'static str], if_set: bool) -> Option<Need> {
+    let (object, name, offset) =
+        objects.iter().find_map(|object| object.calls(names).map(|(name, offset)| (object, name, offset)))?;
+    let what = if object.is_static() { format!("{name}(3) is linked in") } else { format!("calls {name}(3)") };
+    Some(Need { kind, evidence: vec![evidence(object, offset, what)], paths: Vec::new(), if_set })
+}
+
+/// A function of Go's library, which is linked in only if something calls it.
+fn go(kind: FindingKind, program: &Object, names: &[&str]) -> Option<Need> {
+    if !program.is_go() {
+        return None;
+    }
+    let (name, offset) = names.iter().find_map(|name| Some((name, program.text(name)?)))?;
+    let what = format!("Go's {name} is linked in");
+    Some(Need { kind, evidence: vec![evidence(program, offset, what)], paths: Vec::new(), if_set: false })
+}
+
+/// Roots of certificates: of OpenSSL, GnuTLS, and what carries a list of usual places (Go, rustls with native roots).
+fn certificates(own: &[&Object], all: &[Rc<Object>]) -> Option<Need> {
+    let is_library = |object: &Object| ["libssl.", "libcrypto.", "libgnutls."].iter().any(|name| object.is_named(name));
+    let (mut found, mut paths) = (Vec::new(), Vec::new());
+    for object in own.iter().filter(|object| !is_library(object)) {
+        let bundle = BUNDLES.iter().find_map(|path| Some((*path, object.text(path)?)));
+        let system = object.calls(&OPENSSL_SYSTEM).or_else(|| object.calls(&GNUTLS_SYSTEM));
+        let named = || object.calls(&OPENSSL_NAMED).or_else(|| object.calls(&GNUTLS_NAMED));
+        if let Some((name, offset)) = system.or_else(|| bundle.and_then(|_| named())) {
+            found.push(evidence(object, offset, format!("calls {name}")));
+        } else if let Some(library) = carried(object) {
+            let at = bundle
+                .map(|(path, offset)| (offset, path))
+                .or_else(|| Some((object.text("SSL_CERT_FILE")?, "SSL_CERT_FILE")));
+            found.extend(at.map(|(offset, text)| evidence(object, offset, format!("{library}: \"{text}\""))));
+        }
+    }
+    if found.is_empty() {
+        return None;
+    }
+    for object in all {
+        paths.extend(BUNDLES.iter().filter(|path| object.text(path).is_some()).map(|path| BString::from(*path)));
+        for end in ["/cert.pem", "/certs"] {
+            for (offset, text) in object.ending(end) {
+                found.push(evidence(object, offset, format!("looks in \"{text}\"")));
+                paths.push(text.to_owned());
+            }
+        }
+    }
+    paths.dedup();
+    found.truncate(4);
+    Some(Need { kind: FindingKind::Certificates, evidence: found, paths, if_set: false })
+}
+
+/// TLS that is linked in and takes the certificates of the system: what it is.
+fn carried(object: &Object) -> Option<&'static str> {
+    object.text("SSL_CERT_FILE")?;
+    let has = |text: &str| object.text(text).is_some();
+    if object.is_go() {
+        let own_roots = has("golang.org/x/crypto/x509roots");
+        return (has("crypto/x509.(*Certificate).Verify") && !own_roots).then_some("Go's crypto/x509");
+    }
+    if has("rustls") {
+        return BUNDLES.iter().any(|path| has(path)).then_some("rustls with the system's certificates");
+    }
+    has("tls_construct_client_hello").then_some("OpenSSL, linked in")
+}
+
+fn zones(program: &Object, own: &[&Object]) -> Option<Need> {
+    let folder = "/usr/share/zoneinfo";
+    if program.is_go() {
+        if program.text("time/tzdata.loadFromEmbeddedTZData").is_some() {
+            return None;
+        }
+        let strong = go(FindingKind::TimeZone, program, &["time.LoadLocation"]);
+        let weak = || program.text(folder).map(|at| evidence(program, at, format!("Go's time: \"{folder}\"")));
+        return strong.or_else(|| {
+            Some(Need { kind: FindingKind::TimeZone, evidence: vec![weak()?], paths: Vec::new(), if_set: true })
+        });
+    }
+    // Every static program that knows local time has the folder's name in it, from its C library.
+    if !program.is_static()
+        && let Some((offset, text)) = program.begins(folder)
+    {
+        let evidence = vec![evidence(program, offset, format!("\"{text}\""))];
+        return Some(Need { kind: FindingKind::TimeZone, evidence, paths: Vec::new(), if_set: false });
+    }
+    let weak = program.is_static().then(|| program.text(folder)).flatten();
+    called(FindingKind::TimeZone, own, &LOCAL_TIME, true).or_else(|| {
+        let evidence = vec![evidence(program, weak?, format!("\"{folder}\""))];
+        Some(Need { kind: FindingKind::TimeZone, evidence, paths: Vec::new(), if_set: true })
+    })
+}
+
+fn temporary(program: &Object, own: &[&Object]) -> Option<Need> {
+    let text = (!program.is_go()).then(|| program.begins("/tmp")).flatten();
+    let text = text.filter(|(_, text): &(u64, &BStr)| text.len() == 4 || text[4] == b'/');
+    if let Some((offset, text)) = text {
+        let evidence = vec![evidence(program, offset, format!("\"{text}\""))];
+        return Some(Need { kind: FindingKind::Temporary, evidence, paths: Vec::new(), if_set: false });
+    }
+    called(FindingKind::Temporary, own, &TEMPORARY, false)
+        .or_else(|| go(FindingKind::Temporary, program, &["os.CreateTemp", "os.MkdirTemp"]))
+}
