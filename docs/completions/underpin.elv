@@ -37,6 +37,7 @@ set edit:completion:arg-completer[underpin] = {|@words|
             cand bench 'Benchmark commands or variants of one, and compare them, with confidence intervals'
             cand report 'Show a run that bench saved, without running anything'
             cand run 'Run a command on another allocator, and make sure that it is in effect'
+            cand image 'Look at images of containers'
             cand doctor 'Check what this machine permits (ptrace, perf, ...) and how to enable what is missing'
             cand generate 'Print a man page, shell completions or a JSON Schema'
         }
@@ -409,6 +410,25 @@ set edit:completion:arg-completer[underpin] = {|@words|
             cand --verbose 'Say which allocator serves the command, with its version and settings'
             cand --list 'List the included allocators'
             cand --json 'Print the list as one JSON document (schema underpin.run/1)'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+        }
+        &'underpin;image'= {
+            cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+            cand doctor 'Show what the programs of an image need that is not in it'
+        }
+        &'underpin;image;doctor'= {
+            cand --program 'Look at this program instead of what the configuration starts (may be repeated)'
+            cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too'
+            cand -v 'Show more: the short form says what it leaves out; twice: everything'
+            cand --verbose 'Show more: the short form says what it leaves out; twice: everything'
+            cand --json 'Print one JSON document, of the form that docs/schemas describes'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
             cand -V 'Print version'

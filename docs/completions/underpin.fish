@@ -43,6 +43,7 @@ complete -c underpin -n "__fish_underpin_needs_command" -f -a "verify" -d 'Prove
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "bench" -d 'Benchmark commands or variants of one, and compare them, with confidence intervals'
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "report" -d 'Show a run that bench saved, without running anything'
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "run" -d 'Run a command on another allocator, and make sure that it is in effect'
+complete -c underpin -n "__fish_underpin_needs_command" -f -a "image" -d 'Look at images of containers'
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "doctor" -d 'Check what this machine permits (ptrace, perf, ...) and how to enable what is missing'
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "generate" -d 'Print a man page, shell completions or a JSON Schema'
 complete -c underpin -n "__fish_underpin_using_subcommand survey" -l until -d 'How far to watch it, if it is run; it then runs on without a tracer' -r -f -a "entry\t'To the program\'s entry point: the loader\'s work'
@@ -399,6 +400,20 @@ complete -c underpin -n "__fish_underpin_using_subcommand run" -l list -d 'List 
 complete -c underpin -n "__fish_underpin_using_subcommand run" -l json -d 'Print the list as one JSON document (schema underpin.run/1)'
 complete -c underpin -n "__fish_underpin_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand run" -s V -l version -d 'Print version'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from doctor" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
+always\t'Into files and pipes too'
+never\t'Never'"
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from doctor" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from doctor" -s V -l version -d 'Print version'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from doctor" -f -a "doctor" -d 'Show what the programs of an image need that is not in it'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from doctor" -l program -d 'Look at this program instead of what the configuration starts (may be repeated)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from doctor" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
+always\t'Into files and pipes too'
+never\t'Never'"
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from doctor" -s v -l verbose -d 'Show more: the short form says what it leaves out; twice: everything'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from doctor" -l json -d 'Print one JSON document, of the form that docs/schemas describes'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from doctor" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from doctor" -s V -l version -d 'Print version'
 complete -c underpin -n "__fish_underpin_using_subcommand doctor" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
 never\t'Never'"

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-const VERBS: [&str; 17] = [
+const VERBS: [&str; 18] = [
     "survey",
     "tree",
     "check",
@@ -19,6 +19,7 @@ const VERBS: [&str; 17] = [
     "image",
     "image-build",
     "image-run",
+    "image-doctor",
     "storm",
     "bench",
     "report",
@@ -26,7 +27,7 @@ const VERBS: [&str; 17] = [
     "doctor",
 ];
 /// Verbs with a document of their own: `report` shows that of `bench`.
-const DOCUMENTS: [&str; 17] = [
+const DOCUMENTS: [&str; 18] = [
     "survey",
     "tree",
     "check",
@@ -39,6 +40,7 @@ const DOCUMENTS: [&str; 17] = [
     "build",
     "image-build",
     "image-run",
+    "image-doctor",
     "storm",
     "bench",
     "suite",

@@ -10,7 +10,7 @@ const VERBS: [&str; 14] = [
     "run", "doctor",
 ];
 /// Verbs with a document of their own: `report` shows that of `bench`.
-const DOCUMENTS: [&str; 14] = [
+const DOCUMENTS: [&str; 15] = [
     "survey",
     "tree",
     "check",
@@ -21,13 +21,14 @@ const DOCUMENTS: [&str; 14] = [
     "bundle",
     "image-build",
     "image-run",
+    "image-doctor",
     "storm",
     "bench",
     "run",
     "doctor",
 ];
 /// Verbs of a verb.
-const BELOW: [[&str; 2]; 2] = [["image", "build"], ["image", "run"]];
+const BELOW: [[&str; 2]; 3] = [["image", "build"], ["image", "run"], ["image", "doctor"]];
 
 fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")

@@ -49,8 +49,16 @@ const OPENSSL_SYSTEM: [&str; 6] = [
     "X509_STORE_set_default_paths",
     "X509_STORE_set_default_paths_ex",
 ];
-const OPENSSL_NAMED: [&str; 3] =
-    ["SSL_CTX_load_verify_locations", "SSL_CTX_load_verify_file", "SSL_CTX_load_verify_dir"];
+const OPENSSL_NAMED: [&str; 6] = [
+    "SSL_CTX_load_verify_locations",
+    "SSL_CTX_load_verify_file",
+    "SSL_CTX_load_verify_dir",
+    "X509_STORE_load_file",
+    "X509_STORE_load_path",
+    "X509_STORE_load_locations",
+];
+/// The folder of certificates that programs have compiled in beside a file, or instead of one.
+const FOLDER: &str = "/etc/ssl/certs";
 const GNUTLS_SYSTEM: [&str; 2] =
     ["gnutls_certificate_set_x509_system_trust", "gnutls_x509_trust_list_add_system_trust"];
 const GNUTLS_NAMED: [&str; 1] = ["gnutls_certificate_set_x509_trust_file"];
@@ -115,6 +123,7 @@ fn certificates(own: &[&Object], all: &[Rc<Object>]) -> Option<Need> {
     let (mut found, mut paths) = (Vec::new(), Vec::new());
     for object in own.iter().filter(|object| !is_library(object)) {
         let bundle = BUNDLES.iter().find_map(|path| Some((*path, object.text(path)?)));
+        let bundle = bundle.or_else(|| Some((FOLDER, object.whole(FOLDER)?)));
         let system = object.calls(&OPENSSL_SYSTEM).or_else(|| object.calls(&GNUTLS_SYSTEM));
         let named = || object.calls(&OPENSSL_NAMED).or_else(|| object.calls(&GNUTLS_NAMED));
         if let Some((name, offset)) = system.or_else(|| bundle.and_then(|_| named())) {
