@@ -116,7 +116,7 @@ fn start(
                 findings.push(Finding {
                     kind: FindingKind::ScriptInterpreter,
                     programs: vec![path.clone()],
-                    missing: format!("{name}, the interpreter of {path}: it does not start"),
+                    missing: format!("{name}, the interpreter of a script: it does not start"),
                     evidence: vec![Evidence { file: path.clone(), offset: Some(0), what: line.to_string() }],
                     fix: format!("add {name} with its libraries, or start a program that needs no interpreter"),
                 });
