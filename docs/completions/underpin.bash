@@ -76,6 +76,9 @@ _underpin() {
             underpin__subcmd__image,build)
                 cmd="underpin__subcmd__image__subcmd__build"
                 ;;
+            underpin__subcmd__image,doctor)
+                cmd="underpin__subcmd__image__subcmd__doctor"
+                ;;
             underpin__subcmd__image,run)
                 cmd="underpin__subcmd__image__subcmd__run"
                 ;;
@@ -712,7 +715,7 @@ _underpin() {
             return 0
             ;;
         underpin__subcmd__image)
-            opts="-h -V --color --help --version build run"
+            opts="-h -V --color --help --version build run doctor"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -757,6 +760,28 @@ _underpin() {
                     return 0
                     ;;
                 --kernel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        underpin__subcmd__image__subcmd__doctor)
+            opts="-v -h -V --program --verbose --json --color --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --program)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -30,14 +30,13 @@ set edit:completion:arg-completer[underpin] = {|@words|
             cand storm 'Show what the start of a program costs when a whole job makes it at once'
             cand bundle 'Copy a program with its loader and libraries into a directory or one file'
             cand build 'Build a project with a C library, linkage and allocator of your choice'
-            cand image 'Make a bootable image of a few programs, and run a command in it under QEMU'
+            cand image 'Make a bootable image of a few programs and run commands in it; find what an image lacks'
             cand bind 'Write absolute library paths into programs, so that their start searches for nothing'
             cand unbind 'Restore every byte that `bind` changed'
             cand verify 'Prove that bound programs load what they loaded before'
             cand bench 'Benchmark commands or variants of one, and compare them, with confidence intervals'
             cand report 'Show a run that bench saved, without running anything'
             cand run 'Run a command on another allocator, and make sure that it is in effect'
-            cand image 'Look at images of containers'
             cand doctor 'Check what this machine permits (ptrace, perf, ...) and how to enable what is missing'
             cand generate 'Print a man page, shell completions or a JSON Schema'
         }
@@ -201,6 +200,7 @@ set edit:completion:arg-completer[underpin] = {|@words|
             cand --version 'Print version'
             cand build 'Make an image of programs, their libraries and a kernel'
             cand run 'Start an image, run a command in it, and bring its result back'
+            cand doctor 'Show what the programs of an image need that is not in it'
         }
         &'underpin;image;build'= {
             cand --target 'The machine; this one''s processor if it is not given'
@@ -229,6 +229,17 @@ set edit:completion:arg-completer[underpin] = {|@words|
             cand --memory 'The guest''s memory in MiB; if it is not given, 256 and four times the initramfs'
             cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too'
             cand --icount 'Let the guest''s clock count instructions: figures repeat on a busy machine, but are not times'
+            cand -v 'Show more: the short form says what it leaves out; twice: everything'
+            cand --verbose 'Show more: the short form says what it leaves out; twice: everything'
+            cand --json 'Print one JSON document, of the form that docs/schemas describes'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+        }
+        &'underpin;image;doctor'= {
+            cand --program 'Look at this program instead of what the configuration starts (may be repeated)'
+            cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too'
             cand -v 'Show more: the short form says what it leaves out; twice: everything'
             cand --verbose 'Show more: the short form says what it leaves out; twice: everything'
             cand --json 'Print one JSON document, of the form that docs/schemas describes'
@@ -410,25 +421,6 @@ set edit:completion:arg-completer[underpin] = {|@words|
             cand --verbose 'Say which allocator serves the command, with its version and settings'
             cand --list 'List the included allocators'
             cand --json 'Print the list as one JSON document (schema underpin.run/1)'
-            cand -h 'Print help (see more with ''--help'')'
-            cand --help 'Print help (see more with ''--help'')'
-            cand -V 'Print version'
-            cand --version 'Print version'
-        }
-        &'underpin;image'= {
-            cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too'
-            cand -h 'Print help (see more with ''--help'')'
-            cand --help 'Print help (see more with ''--help'')'
-            cand -V 'Print version'
-            cand --version 'Print version'
-            cand doctor 'Show what the programs of an image need that is not in it'
-        }
-        &'underpin;image;doctor'= {
-            cand --program 'Look at this program instead of what the configuration starts (may be repeated)'
-            cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too'
-            cand -v 'Show more: the short form says what it leaves out; twice: everything'
-            cand --verbose 'Show more: the short form says what it leaves out; twice: everything'
-            cand --json 'Print one JSON document, of the form that docs/schemas describes'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
             cand -V 'Print version'

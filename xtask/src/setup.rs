@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Debian's packages, by what they are for.
-const PACKAGES: [(&str, &[&str]); 18] = [
+const PACKAGES: [(&str, &[&str]); 19] = [
     ("programs to look at", &["emacs-gtk", "ffmpeg", "git", "python3", "ruby", "appstream"]),
     (
         "judges",
