@@ -18,6 +18,8 @@ const MUSL_PATHS: [&str; 2] = ["/etc/ld-musl-x86_64.path", "/etc/ld-musl-aarch64
 pub struct Recipe {
     /// The machine.
     pub target: Target,
+    /// What is around the programs.
+    pub around: Around,
     /// The programs: files of this host. The first is what the image runs if nothing else is asked for.
     pub programs: Vec<PathBuf>,
     /// More files or folders: of this host, and where they go.
@@ -27,6 +29,18 @@ pub struct Recipe {
     /// The time of all files.
     pub time: u32,
 }
+
+/// What an image has besides its programs and what was added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Around {
+    /// A machine: a first process of ours, and the directories that it mounts the kernel's file systems on.
+    Machine,
+    /// A container, whose runtime is all that: an account without rights, and a folder for temporary files.
+    Container,
+}
+
+/// The account of containers, which has no rights and no shell: the number that distroless images use.
+pub const ACCOUNT: u32 = 65532;
 
 /// Why a file is in an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,16 +136,33 @@ impl Plan {
     }
 }
 
-/// What every image has: directories to mount on, and the first process.
+/// What every image has.
 fn base(recipe: &Recipe) -> Result<Tree, ImageError> {
-    let processor = recipe.target.processor();
-    let program = init::program(processor).map_err(|reason| ImageError::NoInit { processor, reason })?;
     let mut tree = Tree::new(recipe.time);
-    for (name, mode) in [("dev", 0o755), ("proc", 0o555), ("sys", 0o555), ("tmp", 0o1777), ("root", 0o700)] {
+    tree.add("tmp", Entry::directory(0o1777))?;
+    match recipe.around {
+        Around::Machine => machine(&mut tree, recipe.target.processor())?,
+        Around::Container => container(&mut tree)?,
+    }
+    Ok(tree)
+}
+
+/// Directories to mount on, and the first process.
+fn machine(tree: &mut Tree, processor: &'static str) -> Result<(), ImageError> {
+    let program = init::program(processor).map_err(|reason| ImageError::NoInit { processor, reason })?;
+    for (name, mode) in [("dev", 0o755), ("proc", 0o555), ("sys", 0o555), ("root", 0o700)] {
         tree.add(name, Entry::directory(mode))?;
     }
-    tree.add(init::PATH, Entry::file(program, 0o755))?;
-    Ok(tree)
+    tree.add(init::PATH, Entry::file(program, 0o755))
+}
+
+/// Accounts: programs ask who they are, and runtimes for the group of a user.
+fn container(tree: &mut Tree) -> Result<(), ImageError> {
+    let users = format!("root:x:0:0:root:/:/sbin/nologin\nnonroot:x:{ACCOUNT}:{ACCOUNT}:nonroot:/:/sbin/nologin\n");
+    let groups = format!("root:x:0:\nnonroot:x:{ACCOUNT}:\n");
+    tree.add("etc", Entry::directory(0o755))?;
+    tree.add("etc/passwd", Entry::file(users.into_bytes(), 0o644))?;
+    tree.add("etc/group", Entry::file(groups.into_bytes(), 0o644))
 }
 
 fn usual(path: &Path) -> Because {
@@ -204,7 +235,10 @@ impl Planner<'_> {
             return Err(ImageError::WrongMachine {
                 path: place.to_owned(),
                 found: found.and_then(|machine| machine.name()).unwrap_or("another processor"),
-                target: self.recipe.target.name(),
+                target: match self.recipe.around {
+                    Around::Machine => self.recipe.target.name(),
+                    Around::Container => self.recipe.target.container(),
+                },
             });
         }
         if let Some(reason) = broken(&closure) {

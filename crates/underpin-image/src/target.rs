@@ -26,6 +26,15 @@ impl Target {
         }
     }
 
+    /// What `--target` calls a container for its processor.
+    #[must_use]
+    pub fn container(self) -> &'static str {
+        match self {
+            Target::QemuX86_64 => "oci-x86_64",
+            Target::QemuAarch64 => "oci-aarch64",
+        }
+    }
+
     /// The kernel's name of its processor.
     #[must_use]
     pub fn processor(self) -> &'static str {
@@ -35,7 +44,7 @@ impl Target {
         }
     }
 
-    /// Debian's name of its processor.
+    /// Debian's name of its processor, which is Go's and so that of images for containers.
     #[must_use]
     pub fn debian(self) -> &'static str {
         match self {

@@ -10,6 +10,7 @@ mod generators;
 mod growth;
 mod hyperfine;
 mod image;
+mod image_container;
 mod load;
 mod measure;
 mod mimalloc;

@@ -12,7 +12,7 @@ pub enum OciError {
     #[error(transparent)]
     Tree(#[from] ImageError),
     /// Something is there already.
-    #[error("{}: it exists: remove it, or allow that it is replaced", .0.display())]
+    #[error("{}: it exists: remove it, or replace it with --force", .0.display())]
     Exists(PathBuf),
     /// Neither an image nor a root file system.
     #[error("{}: {reason}", path.display())]

@@ -11,9 +11,9 @@ use serde::Serialize;
 pub struct ImageBuildDocument {
     /// Always `underpin.image-build/1`.
     pub schema: SchemaTag<ImageBuildDocument>,
-    /// The machine.
+    /// The machine, or the container's processor.
     pub target: String,
-    /// The folder of the image.
+    /// The folder of the image, or its file.
     pub folder: Raw,
     /// Whether this is a plan only: nothing was fetched or written.
     pub dry_run: bool,
@@ -21,8 +21,12 @@ pub struct ImageBuildDocument {
     pub unchanged: bool,
     /// What `image run` starts if no command is given.
     pub command: Raw,
-    /// The kernel.
-    pub kernel: ImageKernel,
+    /// The kernel; a container has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<ImageKernel>,
+    /// What was written for containers; absent in a plan and for a machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub container: Option<ImageContainer>,
     /// Size of the initramfs; absent in a plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initramfs_bytes: Option<u64>,
@@ -37,6 +41,19 @@ pub struct ImageBuildDocument {
 
 impl Document for ImageBuildDocument {
     const VERB: Verb = Verb::ImageBuild;
+}
+
+/// An image for containers, as it was written.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ImageContainer {
+    /// Digest of its manifest: the image's name by its bytes.
+    pub manifest: String,
+    /// Of the layers' tars, the lowest first: by these images are compared, since encoders of gzip differ.
+    pub diff_ids: Vec<String>,
+    /// Bytes of all blobs.
+    pub bytes: u64,
+    /// As whom it starts.
+    pub user: String,
 }
 
 /// The kernel of an image.

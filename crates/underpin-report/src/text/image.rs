@@ -1,6 +1,6 @@
 //! The screens of `underpin image`.
 
-use crate::document::image::{ImageBuildDocument, ImageFile, ImageRunDocument};
+use crate::document::image::{ImageBuildDocument, ImageContainer, ImageFile, ImageKernel, ImageRunDocument};
 use crate::layout::{Align, Table, View, wrap};
 use crate::styled::{Line, Role, Span, Text};
 use crate::units::{count, size};
@@ -20,17 +20,10 @@ pub fn image_build(document: &ImageBuildDocument, view: &View) -> Text {
     } else {
         Line::new().with(Role::Good, format!("Built {what}"))
     });
-    let kernel = &document.kernel;
-    let mut words = kernel.from.to_string();
-    for part in [kernel.version.clone(), kernel.bytes.map(size)].into_iter().flatten() {
-        words.push_str(&format!(" {part}"));
+    match (&document.kernel, &document.container) {
+        (Some(kernel), _) => machine(&mut text, document, kernel, view),
+        (None, container) => contained(&mut text, document, container.as_ref(), view),
     }
-    if let Some(replaced) = &kernel.replaced {
-        words.push_str(&format!(" (the lock had {replaced})"));
-    }
-    row(&mut text, "kernel", &words, view);
-    let bytes = document.initramfs_bytes.map_or_else(String::new, |bytes| format!(", {}", size(bytes)));
-    row(&mut text, "initramfs", &format!("{}{bytes}", count(document.files.len(), "file", "files")), view);
     row(&mut text, "command", &document.command.to_string(), view);
     files(&mut text, document, view);
     for remark in &document.remarks {
@@ -38,6 +31,28 @@ pub fn image_build(document: &ImageBuildDocument, view: &View) -> Text {
         text.append(wrap(Line::new().with(Role::Warn, "! "), &[Span::new(Role::Plain, remark)], view.usable()));
     }
     text
+}
+
+fn machine(text: &mut Text, document: &ImageBuildDocument, kernel: &ImageKernel, view: &View) {
+    let mut words = kernel.from.to_string();
+    for part in [kernel.version.clone(), kernel.bytes.map(size)].into_iter().flatten() {
+        words.push_str(&format!(" {part}"));
+    }
+    if let Some(replaced) = &kernel.replaced {
+        words.push_str(&format!(" (the lock had {replaced})"));
+    }
+    row(text, "kernel", &words, view);
+    let bytes = document.initramfs_bytes.map_or_else(String::new, |bytes| format!(", {}", size(bytes)));
+    row(text, "initramfs", &format!("{}{bytes}", count(document.files.len(), "file", "files")), view);
+}
+
+fn contained(text: &mut Text, document: &ImageBuildDocument, container: Option<&ImageContainer>, view: &View) {
+    let files = count(document.files.len(), "file", "files");
+    let Some(container) = container else { return row(text, "files", &files, view) };
+    let layers = count(container.diff_ids.len(), "layer", "layers");
+    row(text, "files", &format!("{files} in {layers}, {}", size(container.bytes)), view);
+    row(text, "manifest", &container.manifest, view);
+    row(text, "user", &container.user, view);
 }
 
 fn row(text: &mut Text, name: &str, words: &str, view: &View) {

@@ -53,26 +53,32 @@ pub enum ImageVerb {
 /// signed index; image.lock in the folder names its version and SHA-256. The same input makes the same bytes: no owner,
 /// time, umask or order of this machine gets in (SOURCE_DATE_EPOCH sets the time of all files). If nothing has changed,
 /// nothing is written. image.json lists every file, with its checksum and why it is there.
+///
+/// With `--target oci` it is an image for containers, in the layout of the Open Container Initiative: the programs with
+/// their libraries, /tmp and an account without rights; no kernel, no shell. The first program is its entrypoint. What
+/// `image doctor` finds missing in it is told.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     underpin image build ./app -o app-image\n  \
     underpin image build sqlite3 -o db --add schema.sql:/srv/schema.sql\n  \
     underpin image build app-arm64 --target qemu-aarch64 -o arm\n  \
     underpin image build app --root sysroot --target qemu-aarch64 -o arm\n  \
-    underpin image build ./app -o app-image --dry-run   what would be in it\n\
+    underpin image build ./app -o app-image --dry-run   what would be in it\n  \
+    underpin image build ./app --target oci -o app.tar   for podman and docker\n\
     \n\
-    Next: `underpin image run app-image`.")]
+    Next: `underpin image run app-image`, `underpin image doctor app.tar`.")]
 pub struct ImageBuildArgs {
     /// The programs: paths, or names that are searched for in PATH; the first is what `run` starts
     #[arg(value_name = "PROG", required = true)]
     pub programs: Vec<PathBuf>,
 
-    /// The machine; this one's processor if it is not given
-    #[arg(long, value_name = "NAME", value_parser = ["qemu-x86_64", "qemu-aarch64"])]
+    /// The machine, or a container (`oci`); for this processor if it is not given
+    #[arg(long, value_name = "NAME", value_parser = ["qemu-x86_64", "qemu-aarch64", "oci", "oci-x86_64", "oci-aarch64"])]
     pub target: Option<String>,
 
-    /// The folder of the image; one that is there is brought up to date
-    #[arg(short, long, value_name = "DIR")]
+    /// The folder of the image; one of a machine that is there is brought up to date. A container's name that ends in
+    /// .tar becomes one file instead of a folder
+    #[arg(short, long, value_name = "PATH")]
     pub output: PathBuf,
 
     /// Add a file or folder of this machine at a path of the image (may be repeated)
@@ -86,6 +92,18 @@ pub struct ImageBuildArgs {
     /// Use this kernel instead of Debian's; virtio and the console must be built in
     #[arg(long, value_name = "FILE")]
     pub kernel: Option<PathBuf>,
+
+    /// As whom a container starts: UID, UID:GID, or a name of its /etc/passwd [default: 65532]
+    #[arg(long, value_name = "USER")]
+    pub user: Option<String>,
+
+    /// Set a variable in a container (may be repeated)
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub env: Vec<String>,
+
+    /// Replace what is at the place of a container's image
+    #[arg(long)]
+    pub force: bool,
 
     /// Take the suite's newest kernel and renew the lock
     #[arg(long, conflicts_with_all = ["kernel", "offline"])]
@@ -169,9 +187,15 @@ pub struct ImageRunArgs {
 impl ImageBuildArgs {
     /// The machine that was named, or the one for this processor.
     pub fn target(&self) -> Option<Target> {
-        match &self.target {
-            Some(name) => name.parse().ok(),
-            None => Target::ALL.into_iter().find(|target| target.processor() == std::env::consts::ARCH),
+        let all = Target::ALL.into_iter();
+        match self.target.as_deref() {
+            None | Some("oci") => all.into_iter().find(|target| target.processor() == std::env::consts::ARCH),
+            Some(name) => all.into_iter().find(|target| name == target.name() || name == target.container()),
         }
+    }
+
+    /// Whether it is for containers.
+    pub fn is_container(&self) -> bool {
+        self.target.as_ref().is_some_and(|name| name.starts_with("oci"))
     }
 }

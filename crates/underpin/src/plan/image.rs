@@ -4,19 +4,21 @@ use crate::cli::{ImageBuildArgs, ImageRunArgs, Kvm};
 use crate::input;
 use anyhow::{Context, bail};
 use bstr::ByteSlice;
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use underpin_image::boot::{Accelerator, Chosen, Machine, Qemu, choose};
-use underpin_image::plan::{Plan, Recipe};
+use underpin_image::oci::{self, Form, Output, Settings};
+use underpin_image::plan::{ACCOUNT, Around, Plan, Recipe};
 use underpin_image::protocol::Request;
 use underpin_image::store::{Access, Kernel, Package, Store};
 use underpin_image::tree::source_date_epoch;
 use underpin_image::{Image, Target};
 use underpin_resolve::HostRoot;
 
-/// Where programs are looked for in a guest.
+/// Where programs are looked for in a guest or a container.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// A guest without the initramfs.
 const MEMORY_MIB: u64 = 256;
@@ -37,6 +39,8 @@ pub struct ImageBuildPlan {
     pub update: bool,
     /// Whether something may be fetched.
     pub access: Access,
+    /// How an image for containers is written; `None` for a machine.
+    pub container: Option<Container>,
     /// Only show the plan.
     pub dry_run: bool,
     /// JSON instead of a screen.
@@ -45,16 +49,76 @@ pub struct ImageBuildPlan {
     pub verbosity: u8,
 }
 
+/// How an image for containers is written.
+pub struct Container {
+    /// What starts, and as whom.
+    pub settings: Settings,
+    /// A folder or a file.
+    pub output: Output,
+    /// Whether an image that is there is replaced.
+    pub replace: bool,
+}
+
+impl Container {
+    fn new(args: &ImageBuildArgs, plan: &Plan, time: u32) -> anyhow::Result<Container> {
+        if args.kernel.is_some() || args.update || args.offline {
+            bail!("a container has no kernel: --kernel, --update and --offline are for machines (--target qemu-...)");
+        }
+        if let Some(pair) = args.env.iter().find(|pair| !pair.contains('=') || pair.starts_with('=')) {
+            bail!("--env {pair}: expected NAME=VALUE");
+        }
+        let user = args.user.clone().unwrap_or_else(|| ACCOUNT.to_string());
+        if user.is_empty() {
+            bail!("--user: expected UID, UID:GID or a name; root is 0");
+        }
+        let command = plan.command.to_str().with_context(|| {
+            format!("{}: a container's configuration is UTF-8, which this name is not", plan.command.display())
+        })?;
+        let path = format!("PATH={PATH}");
+        let settings = Settings {
+            architecture: plan.target.debian().to_owned(),
+            entrypoint: vec![command.to_owned()],
+            command: Vec::new(),
+            environment: [path].into_iter().chain(args.env.iter().cloned()).collect(),
+            user,
+            directory: "/".to_owned(),
+            labels: BTreeMap::new(),
+            tag: "latest".to_owned(),
+            time,
+        };
+        let is_file = args.output.extension() == Some(OsStr::new("tar"));
+        let output = if is_file { Output::Archive } else { Output::Folder };
+        Ok(Container { settings, output, replace: args.force && replaceable(&args.output)? })
+    }
+}
+
+/// Whether an image is there. Anything else is the user's own, and not ours to remove.
+fn replaceable(path: &Path) -> anyhow::Result<bool> {
+    if path.symlink_metadata().is_err() {
+        return Ok(false);
+    }
+    let form = oci::open(path, oci::Limits::default()).map(|image| image.form);
+    match form {
+        Ok(Form::Layout | Form::OciArchive) => Ok(true),
+        _ => bail!("{}: --force replaces only images in OCI's layout, which this is not", path.display()),
+    }
+}
+
 impl ImageBuildPlan {
     /// # Errors
     /// If a program cannot be in the image, with the reason.
     pub fn new(args: ImageBuildArgs) -> anyhow::Result<ImageBuildPlan> {
+        let is_container = args.is_container();
+        if !is_container && (args.user.is_some() || !args.env.is_empty() || args.force) {
+            bail!("--user, --env and --force are for containers (--target oci)");
+        }
         let target = args
             .target()
             .with_context(|| format!("no image is for this processor ({}): name a --target", std::env::consts::ARCH))?;
         let sysroot = args.root.as_deref().map(folder).transpose()?;
         let recipe = Recipe {
             target,
+            around: if is_container { Around::Container } else { Around::Machine },
             programs: args
                 .programs
                 .iter()
@@ -65,9 +129,11 @@ impl ImageBuildPlan {
             sysroot: sysroot.clone(),
         };
         let root = sysroot.map_or_else(HostRoot::new, HostRoot::sysroot);
+        let plan = Plan::new(&recipe, &root)?;
         Ok(ImageBuildPlan {
-            plan: Plan::new(&recipe, &root)?,
-            locked: underpin_image::image::locked(&args.output)?,
+            container: is_container.then(|| Container::new(&args, &plan, recipe.time)).transpose()?,
+            plan,
+            locked: if is_container { None } else { underpin_image::image::locked(&args.output)? },
             folder: args.output,
             kernel: args.kernel,
             update: args.update,

@@ -2,13 +2,13 @@
 
 use super::raw;
 use crate::exit::Exit;
-use crate::plan::ImageBuildPlan;
+use crate::plan::{Container, ImageBuildPlan};
 use crate::screen::Screen;
 use std::path::Path;
 use underpin_image::image::Built;
 use underpin_image::store::{Kernel, Package};
-use underpin_image::{Content, Entry, Image, Kind};
-use underpin_report::document::image::{ImageFile, ImageKernel};
+use underpin_image::{Content, Entry, Image, Kind, doctor, oci};
+use underpin_report::document::image::{ImageContainer, ImageFile, ImageKernel};
 use underpin_report::{ImageBuildDocument, Raw, text};
 
 /// Builds, or shows what would be built.
@@ -16,12 +16,14 @@ use underpin_report::{ImageBuildDocument, Raw, text};
 /// # Errors
 /// If something cannot be fetched, read or written.
 pub fn run(build: &ImageBuildPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
-    let document = if build.dry_run {
-        document(build, planned_kernel(build), None)
-    } else {
-        let kernel = build.kernel()?;
-        let built = Image::build(&build.plan, &kernel, &build.folder)?;
-        document(build, used_kernel(build, &kernel, &built), Some(&built))
+    let document = match &build.container {
+        _ if build.dry_run => document(build, None),
+        Some(container) => contained(build, container)?,
+        None => {
+            let kernel = build.kernel()?;
+            let built = Image::build(&build.plan, &kernel, &build.folder)?;
+            ImageBuildDocument { kernel: Some(used_kernel(build, &kernel, &built)), ..document(build, Some(&built)) }
+        }
     };
     if build.json {
         screen.json(&document)?;
@@ -31,7 +33,29 @@ pub fn run(build: &ImageBuildPlan, screen: &mut Screen) -> anyhow::Result<Exit> 
     Ok(Exit::Fine)
 }
 
-fn document(build: &ImageBuildPlan, kernel: ImageKernel, built: Option<&Built>) -> ImageBuildDocument {
+/// Writes an image for containers, reads it again, and tells what its programs miss.
+fn contained(build: &ImageBuildPlan, container: &Container) -> anyhow::Result<ImageBuildDocument> {
+    let layers = build.plan.layers.iter();
+    let layers: Vec<_> =
+        layers.map(|layer| (format!("underpin image build: {}", layer.name), layer.tree.clone())).collect();
+    let written = oci::write(&layers, &container.settings, &build.folder, container.output, container.replace)?;
+    let diagnosis = doctor::diagnose(&oci::open(&build.folder, oci::Limits::default())?, &[]);
+    let missing = diagnosis.findings.into_iter().map(|finding| format!("{}: {}", finding.missing, finding.fix));
+    let mut document = ImageBuildDocument {
+        dry_run: false,
+        container: Some(ImageContainer {
+            manifest: written.manifest,
+            diff_ids: written.diff_ids,
+            bytes: written.size,
+            user: container.settings.user.clone(),
+        }),
+        ..document(build, None)
+    };
+    document.remarks.extend(missing);
+    Ok(document)
+}
+
+fn document(build: &ImageBuildPlan, built: Option<&Built>) -> ImageBuildDocument {
     let plan = &build.plan;
     let files = plan.layers.iter().flat_map(|layer| {
         let entries = layer.tree.entries().filter(|(_, entry)| entry.kind != Kind::Directory);
@@ -40,12 +64,13 @@ fn document(build: &ImageBuildPlan, kernel: ImageKernel, built: Option<&Built>) 
     let initramfs = built.map(|built| &built.image.manifest.initramfs);
     ImageBuildDocument {
         schema: underpin_report::document::SchemaTag::new(),
-        target: plan.target.name().to_owned(),
+        target: if build.container.is_some() { plan.target.container() } else { plan.target.name() }.to_owned(),
         folder: raw(&build.folder),
         dry_run: built.is_none(),
         unchanged: built.is_some_and(|built| built.unchanged),
         command: raw(&plan.command),
-        kernel,
+        kernel: build.container.is_none().then(|| planned_kernel(build)),
+        container: None,
         initramfs_bytes: initramfs.map(|file| file.bytes),
         initramfs_sha256: initramfs.map(|file| file.sha256.clone()),
         files: files.collect(),

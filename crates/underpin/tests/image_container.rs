@@ -1,0 +1,124 @@
+//! `underpin image build --target oci`: what umoci makes of the image runs in a chroot as its user, and what cannot be an image
+//! is refused with nothing lost.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use common::{says, underpin};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use underpin_test_support::{Fixture, Output, need, skip};
+
+fn build(dir: &Fixture, args: &[&str]) -> Output {
+    let mut command = underpin(["image", "build"]);
+    Output::of(command.args(args).current_dir(dir.path()))
+}
+
+fn built(dir: &Fixture, args: &[&str]) -> Value {
+    let output = build(dir, &[args, &["--json"]].concat());
+    assert_eq!(output.code, Some(0), "{args:?}: {}", output.stderr);
+    serde_json::from_str(&output.stdout).unwrap()
+}
+
+/// A program that tells who it is, with a library of its own beside it, and one that is static.
+fn fixture() -> Fixture {
+    let dir = Fixture::new();
+    dir.write("x.c", "int x(void){return 42;}");
+    dir.write(
+        "main.c",
+        "#include <stdio.h>\n#include <stdlib.h>\n#include <unistd.h>\nint x(void);\nint main(void){ \
+         FILE *f = tmpfile(); printf(\"%d %d %d %s\\n\", x(), (int)getuid(), f != 0, getenv(\"GREETING\")); return 3; }",
+    );
+    dir.mkdir("own");
+    dir.cc(["-shared", "-fPIC", "-o", "own/libx.so", "x.c"]);
+    dir.cc(["-o", "app", "main.c", "-Lown", "-lx", "-Wl,-rpath,$ORIGIN/own"]);
+    dir.cc(["-static", "-w", "-o", "static", "main.c", "x.c"]);
+    dir
+}
+
+#[test]
+fn the_image_of_a_program_runs_as_its_user_with_nothing_else() {
+    need!("cc", "umoci", "unshare");
+    if fs::metadata("/proc/self").is_ok_and(|data| std::os::unix::fs::MetadataExt::uid(&data) != 0) {
+        skip("only root can run an image in a chroot");
+        return;
+    }
+    let dir = fixture();
+    for program in ["app", "static"] {
+        let document = built(&dir, &[program, "--target", "oci", "--env", "GREETING=hello", "-o", "out", "--dry-run"]);
+        assert_eq!((&document["dry_run"], &document["container"]), (&Value::Bool(true), &Value::Null));
+        let image = format!("{program}-image");
+        let document = built(&dir, &[program, "--target", "oci", "--env", "GREETING=hello", "-o", &image]);
+        assert_eq!(document["remarks"], Value::from(Vec::<String>::new()), "{program}");
+        let bundle = format!("{program}-bundle");
+        dir.must("umoci", ["unpack", "--image", &format!("{image}:latest"), &bundle]);
+        let config: Value = serde_json::from_slice(&fs::read(dir.join(&bundle).join("config.json")).unwrap()).unwrap();
+        let process = &config["process"];
+        assert_eq!((&process["user"]["uid"], &process["user"]["gid"]), (&65532.into(), &65532.into()), "{process}");
+        let words = |of: &Value| {
+            of.as_array().unwrap().iter().map(|word| word.as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        let mut command = dir.command("unshare");
+        command.args(["-n", "env", "-i"]).args(words(&process["env"]));
+        command.args(["/usr/sbin/chroot", "--userspec=65532:65532"]);
+        command.arg(dir.join(&bundle).join("rootfs")).args(words(&process["args"]));
+        let output = Output::of(&mut command);
+        assert_eq!(
+            (output.code, output.stdout.as_str()),
+            (Some(3), "42 65532 1 hello\n"),
+            "{program}: {}",
+            output.stderr
+        );
+        assert!(!dir.join(&bundle).join("rootfs/init").exists() && !dir.join(&bundle).join("rootfs/bin/sh").exists());
+    }
+}
+
+#[test]
+fn the_same_program_is_the_same_image_as_a_folder_and_as_a_file() {
+    need!("cc", "skopeo");
+    let dir = fixture();
+    let first = built(&dir, &["static", "--target", "oci", "-o", "one"]);
+    let second = built(&dir, &["static", "--target", "oci", "-o", "two.tar"]);
+    assert_eq!(first["container"], second["container"]);
+    assert_eq!(first["kernel"], Value::Null);
+    for place in ["oci:one", "oci-archive:two.tar"] {
+        let told: Value = serde_json::from_str(&dir.must("skopeo", ["inspect", place]).stdout).unwrap();
+        assert_eq!(told["Digest"], first["container"]["manifest"], "{place}");
+    }
+    let schema: Value = serde_json::from_str(&says(["generate", "schema", "image-build"]).stdout).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let errors: Vec<String> = validator.iter_errors(&first).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+}
+
+#[test]
+fn nothing_that_is_there_is_lost_and_what_is_of_machines_is_refused() {
+    need!("cc", "aarch64-linux-gnu-gcc");
+    let dir = fixture();
+    dir.write("folder/kept", "kept");
+    dir.write("file.tar", "kept");
+    let container = ["static", "--target", "oci"];
+    let refused = |args: &[&str], words: &str| {
+        let output = build(&dir, args);
+        assert_eq!(output.code, Some(2), "{args:?}: {}", output.stdout);
+        assert!(output.stderr.contains(words) && output.stderr.lines().count() == 1, "{args:?}: {}", output.stderr);
+    };
+    built(&dir, &[&container[..], &["-o", "image"]].concat());
+    refused(&[&container[..], &["-o", "image"]].concat(), "--force");
+    built(&dir, &[&container[..], &["-o", "image", "--force", "--user", "0"]].concat());
+    for mine in ["folder", "file.tar"] {
+        refused(&[&container[..], &["-o", mine]].concat(), "--force");
+        refused(&[&container[..], &["-o", mine, "--force"]].concat(), "--force replaces only images");
+    }
+    assert_eq!(fs::read(dir.join("folder/kept")).unwrap(), b"kept");
+    assert_eq!(fs::read(dir.join("file.tar")).unwrap(), b"kept");
+    refused(&[&container[..], &["-o", "out", "--offline"]].concat(), "a container has no kernel");
+    refused(&[&container[..], &["-o", "out", "--env", "NOTHING"]].concat(), "NAME=VALUE");
+    refused(&["static", "-o", "out", "--user", "1"], "--target oci");
+    dir.must("aarch64-linux-gnu-gcc", ["-static", "-w", "-o", "arm", "main.c", "x.c"]);
+    refused(&["arm", "--target", "oci-x86_64", "-o", "out"], "oci-x86_64 cannot run");
+    let arm = built(&dir, &["arm", "--target", "oci-aarch64", "-o", "arm-image"]);
+    assert_eq!(arm["target"], "oci-aarch64");
+    assert!(!Path::new(&dir.join("out")).exists());
+}
