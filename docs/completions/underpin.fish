@@ -210,15 +210,21 @@ complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_
 complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run doctor" -f -a "build" -d 'Make an image of programs, their libraries and a kernel'
 complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run doctor" -f -a "run" -d 'Start an image, run a command in it, and bring its result back'
 complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run doctor" -f -a "doctor" -d 'Show what the programs of an image need that is not in it'
-complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l target -d 'The machine; this one\'s processor if it is not given' -r -f -a "qemu-x86_64\t''
-qemu-aarch64\t''"
-complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -s o -l output -d 'The folder of the image; one that is there is brought up to date' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l target -d 'The machine, or a container (`oci`); for this processor if it is not given' -r -f -a "qemu-x86_64\t''
+qemu-aarch64\t''
+oci\t''
+oci-x86_64\t''
+oci-aarch64\t''"
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -s o -l output -d 'The folder of the image; one of a machine that is there is brought up to date. A container\'s name that ends in .tar becomes one file instead of a folder' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l add -d 'Add a file or folder of this machine at a path of the image (may be repeated)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l root -d 'Look for libraries, and for programs by path, inside this folder as if it were `/`' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l kernel -d 'Use this kernel instead of Debian\'s; virtio and the console must be built in' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l user -d 'As whom a container starts: UID, UID:GID, or a name of its /etc/passwd [default: 65532]' -r
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l env -d 'Set a variable in a container (may be repeated)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
 never\t'Never'"
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l force -d 'Replace what is at the place of a container\'s image'
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l update -d 'Take the suite\'s newest kernel and renew the lock'
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l offline -d 'Fail if something would have to be fetched'
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l dry-run -d 'Show what would be in the image; nothing is fetched or written'

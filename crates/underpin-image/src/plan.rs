@@ -122,7 +122,8 @@ impl Plan {
         let places = recipe.programs.iter().map(|program| planner.program(program)).collect::<Result<Vec<_>, _>>()?;
         planner.confirm(&places)?;
         let Some(command) = places.into_iter().next() else { return Err(ImageError::NoProgram) };
-        let Planner { tree, mut reasons, remarks, .. } = planner;
+        let Planner { mut tree, mut reasons, remarks, .. } = planner;
+        tree.lie_over(&base);
         reasons.sort_by(|a, b| a.0.cmp(&b.0));
         let layers = vec![Layer { name: "base", tree: base }, Layer { name: "programs", tree }];
         Ok(Plan { target: recipe.target, layers, reasons, command, remarks })

@@ -259,6 +259,16 @@ impl Tree {
         Ok(())
     }
 
+    /// Gives the directories that nobody added the mode and owner that they have in a layer below: unpacked over it, they
+    /// would replace those.
+    pub fn lie_over(&mut self, below: &Tree) {
+        for path in &self.implied {
+            if let Some(entry) = below.entries.get(path).filter(|entry| entry.kind == Kind::Directory) {
+                self.entries.insert(path.clone(), entry.clone());
+            }
+        }
+    }
+
     /// The entry of a path, with or without a slash in front. Links are not followed.
     #[must_use]
     pub fn get(&self, path: impl AsRef<Path>) -> Option<&Entry> {

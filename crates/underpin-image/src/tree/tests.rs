@@ -109,3 +109,14 @@ fn the_time_is_a_number_of_seconds_or_an_error() {
         assert!(matches!(source_date_epoch(Some(wrong.as_ref())), Err(ImageError::Epoch(_))), "{wrong}");
     }
 }
+
+#[test]
+fn a_directory_that_nobody_added_keeps_what_it_is_in_the_layer_below() {
+    let (mut below, mut above) = (Tree::new(0), Tree::new(0));
+    below.add("tmp", Entry::directory(0o1777)).unwrap();
+    below.add("srv", Entry::directory(0o700)).unwrap();
+    above.add("tmp/app", Entry::file(&b""[..], 0o755)).unwrap();
+    above.add("srv", Entry::directory(0o711)).unwrap();
+    above.lie_over(&below);
+    assert_eq!((above.get("tmp").unwrap().mode, above.get("srv").unwrap().mode), (0o1777, 0o711));
+}
