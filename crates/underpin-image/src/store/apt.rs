@@ -12,8 +12,8 @@ use underpin_sys::{Limits, RunEnd, Spawn, Streams, end_requests};
 /// The release whose kernels for virtual machines have virtio built in: the initramfs needs no module.
 pub(super) const SUITE: &str = "trixie";
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
-/// Where Debian says that its archive is, for machines whose own apt has another one.
-const EVERYWHERE: &str = "http://deb.debian.org/debian";
+/// The variable that names Debian's archive, for machines whose own apt has another one.
+const VARIABLE: &str = "UNDERPIN_DEBIAN_ARCHIVE";
 /// The slowest download of an index or a package.
 const PATIENCE: Duration = Duration::from_secs(900);
 
@@ -42,7 +42,7 @@ impl Archive {
         let archive = Archive { folder, suite: suite.to_owned(), architecture: architecture.to_owned() };
         let sources = archive.folder.join("etc/sources.list");
         if !sources.exists() {
-            let text = format!("deb [signed-by={KEYRING}] {} {suite} main\n", mirror());
+            let text = format!("deb [signed-by={KEYRING}] {} {suite} main\n", mirror()?);
             fs::write(&sources, text).map_err(ImageError::io(&sources))?;
         }
         let status = archive.folder.join("state/status");
@@ -164,13 +164,18 @@ impl Record {
 }
 
 /// Where this machine's apt has Debian from.
-fn mirror() -> String {
+fn mirror() -> Result<String, ImageError> {
+    if let Some(named) = std::env::var(VARIABLE).ok().filter(|named| !named.is_empty()) {
+        return Ok(named);
+    }
     let format = "$(REPO_URI) $(ORIGIN)";
     let words = ["apt-get", "indextargets", "--format", format, "Created-By: Packages"].map(OsString::from);
     let text = output("apt-get", &words, Path::new("/")).unwrap_or_default();
     let mut lines = text.lines().filter_map(|line| line.split_once(' '));
     let main = lines.find(|(uri, origin)| *origin == "Debian" && !uri.contains("security"));
-    main.map_or_else(|| EVERYWHERE.to_owned(), |(uri, _)| uri.trim_end_matches('/').to_owned())
+    main.map(|(uri, _)| uri.trim_end_matches('/').to_owned()).ok_or_else(|| ImageError::NoApt {
+        reason: format!("this machine's apt has another archive: name a mirror of Debian in {VARIABLE}, or give the kernel's file with --kernel"),
+    })
 }
 
 /// What a program prints, within the time that the slowest download takes.

@@ -58,7 +58,10 @@ pub enum ImageVerb {
 /// their libraries, /tmp and an account without rights; no kernel, no shell. The first program is its entrypoint. What
 /// `image doctor` finds missing in it is told.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
+#[command(after_help = "The kernel is Debian's, through apt; where apt has another archive,\n\
+    UNDERPIN_DEBIAN_ARCHIVE names a mirror of Debian.\n\
+    \n\
+    Examples:\n  \
     underpin image build ./app -o app-image\n  \
     underpin image build sqlite3 -o db --add schema.sql:/srv/schema.sql\n  \
     underpin image build app-arm64 --target qemu-aarch64 -o arm\n  \
