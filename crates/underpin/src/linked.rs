@@ -54,7 +54,10 @@ pub fn objects(spec: &Spec, rust: bool) -> anyhow::Result<Vec<LinkObject>> {
         objects.push(LinkObject {
             name: "overlay".to_owned(),
             bytes: overlay.bytes.to_vec(),
-            claim: Some(Claim::new("overlay", format!("{} (strings, qsort, getrandom, thread stacks)", overlay.version))),
+            claim: Some(Claim::new(
+                "overlay",
+                format!("{} (strings, qsort, getrandom, thread stacks)", overlay.version),
+            )),
         });
         // Of the same version, so they share its claim.
         for (name, object) in [
