@@ -200,7 +200,7 @@ set edit:completion:arg-completer[underpin] = {|@words|
             cand --version 'Print version'
             cand build 'Make an image of programs, their libraries and a kernel'
             cand run 'Start an image, run a command in it, and bring its result back'
-            cand doctor 'Show what the programs of an image need that is not in it'
+            cand doctor 'Show what the programs of an image need that is not in it, and what is in it without need'
         }
         &'underpin;image;build'= {
             cand --target 'The machine, or a container (`oci`); for this processor if it is not given'

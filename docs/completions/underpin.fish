@@ -209,7 +209,7 @@ complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_
 complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run doctor" -s V -l version -d 'Print version'
 complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run doctor" -f -a "build" -d 'Make an image of programs, their libraries and a kernel'
 complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run doctor" -f -a "run" -d 'Start an image, run a command in it, and bring its result back'
-complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run doctor" -f -a "doctor" -d 'Show what the programs of an image need that is not in it'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run doctor" -f -a "doctor" -d 'Show what the programs of an image need that is not in it, and what is in it without need'
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l target -d 'The machine, or a container (`oci`); for this processor if it is not given' -r -f -a "qemu-x86_64\t''
 qemu-aarch64\t''
 oci\t''

@@ -56,8 +56,8 @@ set edit:completion:arg-completer[foolsgold] = {|@words|
             cand --output 'Executable to write'
             cand --exclude 'Exclude a file or folder (path relative to APP); may be repeated'
             cand --with-source 'Include Ruby sources as well as bytecode, so that development mode can show them'
-            cand -h 'Print help'
-            cand --help 'Print help'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
         }
         &'foolsgold;help'= {
             cand pack 'Pack an application and this server into one executable'

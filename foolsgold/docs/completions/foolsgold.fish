@@ -58,6 +58,6 @@ complete -c foolsgold -n "__fish_foolsgold_needs_command" -a "help" -d 'Print th
 complete -c foolsgold -n "__fish_foolsgold_using_subcommand pack" -s o -l output -d 'Executable to write' -r -F
 complete -c foolsgold -n "__fish_foolsgold_using_subcommand pack" -l exclude -d 'Exclude a file or folder (path relative to APP); may be repeated' -r
 complete -c foolsgold -n "__fish_foolsgold_using_subcommand pack" -l with-source -d 'Include Ruby sources as well as bytecode, so that development mode can show them'
-complete -c foolsgold -n "__fish_foolsgold_using_subcommand pack" -s h -l help -d 'Print help'
+complete -c foolsgold -n "__fish_foolsgold_using_subcommand pack" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c foolsgold -n "__fish_foolsgold_using_subcommand help; and not __fish_seen_subcommand_from pack help" -f -a "pack" -d 'Pack an application and this server into one executable'
 complete -c foolsgold -n "__fish_foolsgold_using_subcommand help; and not __fish_seen_subcommand_from pack help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

@@ -8,7 +8,7 @@ use std::time::Duration;
 use underpin_bench::{Gate, StoppingRule, parse_duration};
 use underpin_malloc::MallocList;
 
-/// Benchmark commands, or one command under several variants, and compare them, with confidence intervals.
+/// Benchmark commands or variants of one, and compare them, with confidence intervals.
 ///
 /// Runs are interleaved in blocks (A B B A), so that a machine that grows slower favours none of them. Every
 /// median and every difference has an interval; a difference is claimed only if a rank test finds it at the level of
@@ -320,7 +320,7 @@ pub struct ResultArgs {
     pub export_html: Option<PathBuf>,
 }
 
-/// Show a run that `underpin bench` saved, without running anything.
+/// Show a run that bench saved, without running anything.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: as for `underpin bench`.\n\
     \n\

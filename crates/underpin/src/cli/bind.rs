@@ -120,7 +120,7 @@ pub enum Place {
     NewSegment,
 }
 
-/// Restore every byte that `underpin bind` changed.
+/// Restore every byte that `bind` changed.
 ///
 /// What is needed for it is stored in the bound files themselves. A file that another tool has changed since is left as
 /// it is, and reported.

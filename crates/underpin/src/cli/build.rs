@@ -10,7 +10,7 @@ use underpin_build::{Allocator, CLibrary, Goal, Linkage, Processor, SpecText};
 /// How long another build of the same project is waited for, in seconds.
 const USUAL_WAIT: u64 = 1800;
 
-/// Build a project with a C library, linkage and allocator of your choice, and confirm the result.
+/// Build a project with a C library, linkage and allocator of your choice.
 ///
 /// Without options: a static PIE on musl for this processor, which starts on any Linux. The project's own build tool does
 /// the work; underpin stands between it and the compilers and puts the allocator first on the link line. One allocator

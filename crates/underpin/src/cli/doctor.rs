@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-/// Check what this machine permits (ptrace, performance counters, ...) and how to enable what is missing.
+/// Check what this machine permits (ptrace, perf, ...) and how to enable what is missing.
 ///
 /// Looks at ptrace, performance counters, the CPUs and their governor, address space randomisation, and at the C
 /// libraries, loaders, compilers and emulators that are installed. Nothing is changed; the one program that is run, to

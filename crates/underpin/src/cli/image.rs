@@ -35,14 +35,11 @@ pub struct ImageArgs {
     pub verb: ImageVerb,
 }
 
-/// One verb of `underpin image`.
+/// One verb of `underpin image`; described by its arguments, as those of [`super::Verb`].
 #[derive(Debug, Subcommand)]
 pub enum ImageVerb {
-    /// Make an image of programs, their libraries and a kernel
     Build(Box<ImageBuildArgs>),
-    /// Start an image, run a command in it, and bring its result back
     Run(Box<ImageRunArgs>),
-    /// Show what the programs of an image need that is not in it
     Doctor(Box<ImageDoctorArgs>),
 }
 

@@ -134,40 +134,25 @@ pub enum Color {
     Never,
 }
 
-/// One verb of the program.
+/// One verb of the program. Its description, short in the list of verbs and long in `--help`, is that of its arguments: a
+/// comment here would take the place of both.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// Show the whole picture of one program, and what to do about it
     Survey(SurveyArgs),
-    /// Show what the loader will load, from where, why, and every path tried
     Tree(TreeArgs),
-    /// Show which distributions a program runs on, and which symbols rule out the others
     Check(CheckArgs),
-    /// Run a command and show what its start-up really did, call by call
     Trace(TraceArgs),
-    /// Show what the start of a program costs when a whole job makes it at once
     Storm(Box<StormArgs>),
-    /// Copy a program with its loader and libraries into a directory or one file
     Bundle(BundleArgs),
-    /// Build a project with a C library, linkage and allocator of your choice
     Build(Box<BuildArgs>),
-    /// Make a bootable image of a few programs and run commands in it; find what an image lacks
     Image(ImageArgs),
-    /// Write absolute library paths into programs, so that their start searches for nothing
     Bind(BindArgs),
-    /// Restore every byte that `bind` changed
     Unbind(UnbindArgs),
-    /// Prove that bound programs load what they loaded before
     Verify(VerifyArgs),
-    /// Benchmark commands or variants of one, and compare them, with confidence intervals
     Bench(Box<BenchArgs>),
-    /// Show a run that bench saved, without running anything
     Report(ReportArgs),
-    /// Run a command on another allocator, and make sure that it is in effect
     Run(RunArgs),
-    /// Check what this machine permits (ptrace, perf, ...) and how to enable what is missing
     Doctor(DoctorArgs),
-    /// Print a man page, shell completions or a JSON Schema
     #[command(hide = true)]
     Generate(GenerateArgs),
 }

@@ -4,7 +4,7 @@ use clap::Args;
 use std::ffi::OsString;
 use underpin_malloc::Malloc;
 
-/// Run a command on another allocator.
+/// Run a command on another allocator, and make sure that it is in effect.
 ///
 /// underpin becomes the command: same process, terminal, signals and exit status. jemalloc, mimalloc and snmalloc are
 /// included, so nothing needs to be installed. The process is checked when its program begins; if the allocator is not in

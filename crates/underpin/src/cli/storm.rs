@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use underpin_resolve::storm::Retention;
 
-/// Show what the start of a program costs when a whole job makes it at once (a start-up I/O storm).
+/// Show what the start of a program costs when a whole job makes it at once.
 ///
 /// The predicted calls of the loader become operations of a file server, as far as the caches of a node do not answer
 /// them; all processes of the job then queue at that server. The parameters of the file systems have sources and an

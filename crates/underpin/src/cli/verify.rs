@@ -5,7 +5,7 @@ use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Prove that bound programs load what they loaded before they were bound.
+/// Prove that bound programs load what they loaded before.
 ///
 /// The original of each bound file is worked out from its record. Bound and unbound must load the same objects (by
 /// device and inode), in the same order, and run initialisers in the same order, as the real loader and the model see

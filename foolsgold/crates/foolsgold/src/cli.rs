@@ -29,10 +29,9 @@ pub struct Cli {
     pub serve: Serve,
 }
 
-/// Other commands than serving.
+/// Other commands than serving, described by their arguments.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Pack an application and this server into one executable
     Pack(pack::Options),
 }
 

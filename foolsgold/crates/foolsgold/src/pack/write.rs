@@ -13,7 +13,10 @@ use std::io::{Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
-/// What is packed, and where to.
+/// Pack an application and this server into one executable
+///
+/// Ruby files are compiled and checked first. The executable needs no other file: it serves the application as `foolsgold
+/// config.ru` does here, with the foolsgold.toml of the folder. Files whose names begin with a dot are left out.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Options {
     /// Folder of the application, with a config.ru
