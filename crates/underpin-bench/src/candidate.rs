@@ -23,7 +23,7 @@ pub enum Shell {
 
 /// A command: program and arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Command {
+pub struct CommandLine {
     /// Program and arguments; never empty.
     words: Vec<OsString>,
     /// As a person would type it.
@@ -34,24 +34,24 @@ pub struct Command {
     output: Option<OutputTo>,
 }
 
-impl Command {
+impl CommandLine {
     /// A command that is already split into words.
     ///
     /// # Errors
     /// [`BenchError::Nothing`] if there are no words.
-    pub fn of_words(words: Vec<OsString>) -> Result<Command, BenchError> {
+    pub fn of_words(words: Vec<OsString>) -> Result<CommandLine, BenchError> {
         if words.is_empty() {
             return Err(BenchError::Nothing);
         }
         let shown = words.iter().map(|word| shell_word(&word.to_string_lossy())).collect::<Vec<_>>().join(" ");
-        Ok(Command { words, shown, directory: None, output: None })
+        Ok(CommandLine { words, shown, directory: None, output: None })
     }
 
     /// A command in one string.
     ///
     /// # Errors
     /// If it is empty, or a quote is not closed.
-    pub fn parse(text: &str, shell: &Shell) -> Result<Command, BenchError> {
+    pub fn parse(text: &str, shell: &Shell) -> Result<CommandLine, BenchError> {
         let words = match shell {
             Shell::None => split(text)?,
             Shell::Program(program) => {
@@ -59,19 +59,19 @@ impl Command {
                 if text.trim().is_empty() { Vec::new() } else { program.iter().cloned().chain(rest).collect() }
             }
         };
-        Ok(Command { shown: text.trim().to_owned(), ..Command::of_words(words)? })
+        Ok(CommandLine { shown: text.trim().to_owned(), ..CommandLine::of_words(words)? })
     }
 
     /// The same command in another directory.
     #[must_use]
-    pub fn in_directory(self, directory: Option<&Path>) -> Command {
-        Command { directory: directory.map(Path::to_owned), ..self }
+    pub fn in_directory(self, directory: Option<&Path>) -> CommandLine {
+        CommandLine { directory: directory.map(Path::to_owned), ..self }
     }
 
     /// The same command with its own destination for its output.
     #[must_use]
-    pub fn with_output(self, output: Option<OutputTo>) -> Command {
-        Command { output, ..self }
+    pub fn with_output(self, output: Option<OutputTo>) -> CommandLine {
+        CommandLine { output, ..self }
     }
 
     /// The destination of its output, if it has its own.
@@ -102,7 +102,7 @@ impl Command {
     }
 }
 
-impl fmt::Display for Command {
+impl fmt::Display for CommandLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.shown)
     }
@@ -218,13 +218,13 @@ impl Variant {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hooks {
     /// Once before everything.
-    pub setup: Option<Command>,
+    pub setup: Option<CommandLine>,
     /// Before each run.
-    pub prepare: Option<Command>,
+    pub prepare: Option<CommandLine>,
     /// After each run.
-    pub conclude: Option<Command>,
+    pub conclude: Option<CommandLine>,
     /// Once after everything, also after a failure.
-    pub cleanup: Option<Command>,
+    pub cleanup: Option<CommandLine>,
 }
 
 /// One column of the comparison: a command, or a server under load, under a variant.
@@ -233,7 +233,7 @@ pub struct Candidate {
     /// Its name in the report.
     pub name: String,
     /// What runs; for a server that underpin does not start, the request.
-    pub command: Command,
+    pub command: CommandLine,
     /// The load, if the command is a server; `None`: the command ends by itself.
     pub load: Option<Arc<Load>>,
     /// The variant that it runs under.
@@ -249,7 +249,7 @@ pub struct Candidate {
 impl Candidate {
     /// A command without a variant or hooks.
     #[must_use]
-    pub fn new(name: impl Into<String>, command: Command) -> Candidate {
+    pub fn new(name: impl Into<String>, command: CommandLine) -> Candidate {
         let (variant, hooks) = (Variant::default(), Hooks::default());
         Candidate { name: name.into(), command, load: None, variant, hooks, is_copy: false, reports: None }
     }
@@ -289,7 +289,7 @@ mod tests {
     use super::*;
 
     fn words(text: &str) -> Vec<String> {
-        let command = Command::parse(text, &Shell::None).unwrap();
+        let command = CommandLine::parse(text, &Shell::None).unwrap();
         command.words().iter().map(|word| word.to_string_lossy().into_owned()).collect()
     }
 
@@ -304,17 +304,17 @@ mod tests {
     #[test]
     fn an_open_quote_and_an_empty_line_are_refused() {
         for text in ["'a", "\"a", "a\\"] {
-            assert!(matches!(Command::parse(text, &Shell::None), Err(BenchError::Quote(_))), "{text}");
+            assert!(matches!(CommandLine::parse(text, &Shell::None), Err(BenchError::Quote(_))), "{text}");
         }
-        assert!(matches!(Command::parse("  ", &Shell::None), Err(BenchError::Nothing)));
+        assert!(matches!(CommandLine::parse("  ", &Shell::None), Err(BenchError::Nothing)));
         let shell = Shell::Program(vec!["sh".into()]);
-        assert!(matches!(Command::parse(" ", &shell), Err(BenchError::Nothing)));
-        assert_eq!(Command::parse("a | b", &shell).unwrap().words(), ["sh", "-c", "a | b"]);
+        assert!(matches!(CommandLine::parse(" ", &shell), Err(BenchError::Nothing)));
+        assert_eq!(CommandLine::parse("a | b", &shell).unwrap().words(), ["sh", "-c", "a | b"]);
     }
 
     #[test]
     fn words_are_shown_so_that_they_can_be_typed() {
-        let command = Command::of_words(["echo", "a b", "it's", ""].map(OsString::from).to_vec()).unwrap();
+        let command = CommandLine::of_words(["echo", "a b", "it's", ""].map(OsString::from).to_vec()).unwrap();
         assert_eq!(command.to_string(), r"echo 'a b' 'it'\''s' ''");
     }
 

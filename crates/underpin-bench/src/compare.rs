@@ -38,7 +38,7 @@ pub struct Comparison {
     /// The significance level that a claim needs; stricter if the machine was busy before the start.
     pub level: f64,
     /// The verdict.
-    pub verdict: Difference,
+    pub verdict: Change,
 }
 
 /// A rank test.
@@ -83,10 +83,10 @@ pub enum Refused {
     NotPositive,
 }
 
-/// The verdict of a comparison.
+/// Which way a variant changed a figure: the verdict of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Difference {
+pub enum Change {
     /// The variant has less.
     Less,
     /// The variant has more.
@@ -155,23 +155,23 @@ pub fn least_memory_runs(compared: usize) -> u32 {
     runs
 }
 
-impl Difference {
+impl Change {
     /// A difference is claimed if the corrected test and the interval both show it.
-    fn of(ratio: Interval, p_corrected: f64, level: f64) -> Difference {
+    fn of(ratio: Interval, p_corrected: f64, level: f64) -> Change {
         let Interval { low, high, .. } = ratio;
         let found = ratio.is_confident() && p_corrected <= level;
         match () {
-            () if found && low > 1.0 => Difference::More,
-            () if found && high < 1.0 => Difference::Less,
-            () if ratio.is_confident() && low >= 1.0 - SAME && high <= 1.0 + SAME => Difference::Same,
-            () => Difference::Undecided,
+            () if found && low > 1.0 => Change::More,
+            () if found && high < 1.0 => Change::Less,
+            () if ratio.is_confident() && low >= 1.0 - SAME && high <= 1.0 + SAME => Change::Same,
+            () => Change::Undecided,
         }
     }
 
     /// Whether it claims a difference.
     #[must_use]
     pub const fn is_claimed(self) -> bool {
-        matches!(self, Difference::Less | Difference::More)
+        matches!(self, Change::Less | Change::More)
     }
 }
 
@@ -188,23 +188,23 @@ impl Comparison {
             test,
             count,
             level,
-            verdict: Difference::of(ratio, p_value, level),
+            verdict: Change::of(ratio, p_value, level),
         }
     }
 
     /// Sets the p-value corrected for the number of comparisons, and the verdict that follows from it.
     pub fn correct(&mut self, p_corrected: f64) {
         self.p_corrected = p_corrected;
-        self.verdict = Difference::of(self.ratio, p_corrected, self.level);
+        self.verdict = Change::of(self.ratio, p_corrected, self.level);
     }
 
     /// The direction of the difference by its interval, if that excludes 1 although the test does not claim it.
     #[must_use]
-    pub fn likely(&self) -> Option<Difference> {
+    pub fn likely(&self) -> Option<Change> {
         let ratio = &self.ratio;
         match self.verdict {
-            Difference::Undecided if ratio.is_confident() && ratio.low > 1.0 => Some(Difference::More),
-            Difference::Undecided if ratio.is_confident() && ratio.high < 1.0 => Some(Difference::Less),
+            Change::Undecided if ratio.is_confident() && ratio.low > 1.0 => Some(Change::More),
+            Change::Undecided if ratio.is_confident() && ratio.high < 1.0 => Some(Change::Less),
             _ => None,
         }
     }

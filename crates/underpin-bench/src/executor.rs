@@ -1,6 +1,6 @@
 //! The interface between an experiment and what runs its commands.
 
-use crate::candidate::{Candidate, Command};
+use crate::candidate::{Candidate, CommandLine};
 use crate::error::BenchError;
 use crate::record::{MemoryRun, MissingMetric, Sampled, TimedRun};
 use std::fmt;
@@ -63,7 +63,7 @@ pub trait Executor {
     ///
     /// # Errors
     /// If it cannot be started or fails.
-    fn hook(&mut self, hook: &'static str, command: &Command) -> Result<(), BenchError>;
+    fn hook(&mut self, hook: &'static str, command: &CommandLine) -> Result<(), BenchError>;
 
     /// The time since the executor was made.
     fn elapsed(&self) -> Duration;

@@ -41,9 +41,9 @@ pub use analysis::{
     MemoryAt, MemoryRunFigures, Method, MetricSummary, NoiseFloor, Pareto, ProcessFigures, RunFigures, VariantSummary,
     analyse,
 };
-pub use candidate::{Candidate, Command, Followed, Hooks, Proof, Shell, Variant};
+pub use candidate::{Candidate, CommandLine, Followed, Hooks, Proof, Shell, Variant};
 pub use compare::{
-    BUSY_LEVEL, Comparison, Difference, LEVEL, RankTest, Refused, compare_records, least_blocks, least_blocks_at,
+    BUSY_LEVEL, Change, Comparison, LEVEL, RankTest, Refused, compare_records, least_blocks, least_blocks_at,
     least_memory_runs, level, paired_ratio,
 };
 pub use error::BenchError;

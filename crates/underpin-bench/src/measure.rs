@@ -2,7 +2,7 @@
 //!
 //! Every run is passed to the observer as soon as it is done, so that nothing is lost when a later one fails.
 
-use crate::candidate::{Candidate, Command};
+use crate::candidate::{Candidate, CommandLine};
 use crate::compare::{least_blocks_at, level, paired_ratio};
 use crate::error::BenchError;
 use crate::executor::{Executor, Iteration};
@@ -150,8 +150,12 @@ impl Session<'_> {
     }
 
     /// Runs a command of each candidate, equal ones once.
-    fn each_once(&mut self, hook: &'static str, of: impl Fn(&Candidate) -> Option<&Command>) -> Result<(), BenchError> {
-        let mut done: Vec<&Command> = Vec::new();
+    fn each_once(
+        &mut self,
+        hook: &'static str,
+        of: impl Fn(&Candidate) -> Option<&CommandLine>,
+    ) -> Result<(), BenchError> {
+        let mut done: Vec<&CommandLine> = Vec::new();
         for command in self.experiment.candidates.iter().filter_map(of) {
             if !done.contains(&command) {
                 done.push(command);

@@ -4,7 +4,7 @@
 //! `memory=MEBIBYTES`, `noise=SHARE`, `status=N`. A server is `serve REQUESTS-PER-SECOND` with the same options, and
 //! `errors=N`; one that underpin did not start answers 1,000 in a second.
 
-use crate::candidate::{Candidate, Command};
+use crate::candidate::{Candidate, CommandLine};
 use crate::error::BenchError;
 use crate::executor::Executor;
 use crate::load::{Latency, Load, LoadErrors, LoadSample, Server};
@@ -202,7 +202,7 @@ impl Executor for MockExecutor {
         }))
     }
 
-    fn hook(&mut self, hook: &'static str, command: &Command) -> Result<(), BenchError> {
+    fn hook(&mut self, hook: &'static str, command: &CommandLine) -> Result<(), BenchError> {
         self.log.push(format!("{hook} {command}"));
         if command.to_string() == "false" {
             return Err(BenchError::Hook { hook, command: command.to_string(), outcome: RunOutcome::Exited(1) });

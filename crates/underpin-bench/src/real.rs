@@ -1,6 +1,6 @@
 //! Running commands on this machine: for time with nothing around it, for memory while it is watched.
 
-use crate::candidate::{Candidate, Command};
+use crate::candidate::{Candidate, CommandLine};
 use crate::error::BenchError;
 use crate::executor::{Executor, Iteration};
 use crate::launch::{Environment, LONGEST, STOP, limits, locate, outcome};
@@ -191,7 +191,7 @@ impl Executor for RealExecutor {
         }
     }
 
-    fn hook(&mut self, hook: &'static str, command: &Command) -> Result<(), BenchError> {
+    fn hook(&mut self, hook: &'static str, command: &CommandLine) -> Result<(), BenchError> {
         let launch = |source| BenchError::Launch { name: format!("the {hook} command"), source };
         let path = std::env::var_os("PATH");
         let program = command.words().first().ok_or(BenchError::Nothing)?;

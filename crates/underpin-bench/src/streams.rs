@@ -1,6 +1,6 @@
 //! Where the streams of the commands come from and go to.
 
-use crate::candidate::Command;
+use crate::candidate::CommandLine;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
@@ -32,7 +32,7 @@ pub struct StreamsPlan {
 
 impl StreamsPlan {
     /// The plan of one command, which may have its own destination for its output.
-    pub(crate) fn of(&self, command: &Command) -> StreamsPlan {
+    pub(crate) fn of(&self, command: &CommandLine) -> StreamsPlan {
         StreamsPlan { input: self.input.clone(), output: command.output().unwrap_or(&self.output).clone() }
     }
 

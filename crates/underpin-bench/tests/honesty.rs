@@ -6,7 +6,7 @@ mod common;
 use std::time::Duration;
 use underpin_bench::stats::{Random, normal_quantile};
 use underpin_bench::{
-    BUSY_LEVEL, BenchError, Candidate, Command, Comparison, Difference, Executor, Experiment, LEVEL, Machine,
+    BUSY_LEVEL, BenchError, Candidate, Change, CommandLine, Comparison, Executor, Experiment, LEVEL, Machine,
     MemoryRun, Metric, MissingMetric, NullObserver, Rules, RunOutcome, TimedRun, measure, paired_ratio,
 };
 use underpin_sys::Usage;
@@ -61,7 +61,7 @@ impl Executor for Noisy {
         Ok(Err("the machine is a model".to_owned()))
     }
 
-    fn hook(&mut self, _: &'static str, _: &Command) -> Result<(), BenchError> {
+    fn hook(&mut self, _: &'static str, _: &CommandLine) -> Result<(), BenchError> {
         Ok(())
     }
 
@@ -145,7 +145,7 @@ fn equal_commands_are_told_apart_no_more_often_than_the_level_says_whatever_the_
         for runs in [16, 40] {
             let claimed = (0..experiments).filter(|&seed| {
                 let rules = Rules { runs: Some(runs), seed: u64::from(seed), ..Rules::default() };
-                matches!(compare([0.05, 0.05], noise, rules).verdict, Difference::More | Difference::Less)
+                matches!(compare([0.05, 0.05], noise, rules).verdict, Change::More | Change::Less)
             });
             let claimed = claimed.count() as f64;
             assert!(claimed <= most, "{name}, {runs} runs: {claimed} of {experiments}");
@@ -162,10 +162,7 @@ fn a_machine_with_more_to_do_than_processors_has_to_show_five_times_the_evidence
     let clear = |machine: &Machine, runs| {
         compare_on(machine.clone(), [0.05, 0.1], drifting, Rules { runs: Some(runs), ..Rules::default() }).verdict
     };
-    assert_eq!(
-        (clear(&calm, 16), clear(&busy, 18), clear(&busy, 20)),
-        (Difference::More, Difference::Undecided, Difference::More)
-    );
+    assert_eq!((clear(&calm, 16), clear(&busy, 18), clear(&busy, 20)), (Change::More, Change::Undecided, Change::More));
     let by_itself =
         compare_on(busy.clone(), [2.0, 2.0], drifting, Rules { time_ns: underpin_bench::Nanos(1), ..Rules::default() });
     assert_eq!(by_itself.count, by_itself.least(), "without -r there are as many blocks as can tell");
@@ -174,7 +171,7 @@ fn a_machine_with_more_to_do_than_processors_has_to_show_five_times_the_evidence
     for (name, noise) in NOISES {
         let claimed = (0..experiments).filter(|&seed| {
             let rules = Rules { runs: Some(24), seed: u64::from(seed), ..Rules::default() };
-            matches!(compare_on(busy.clone(), [0.05, 0.05], noise, rules).verdict, Difference::More | Difference::Less)
+            matches!(compare_on(busy.clone(), [0.05, 0.05], noise, rules).verdict, Change::More | Change::Less)
         });
         let claimed = claimed.count() as f64;
         assert!(claimed <= most, "{name}: {claimed} of {experiments}");
@@ -186,7 +183,7 @@ fn of_equal_short_commands_no_large_difference_is_claimed_by_default() {
     for (name, noise) in NOISES {
         for seed in 0..25 {
             let comparison = compare([0.001, 0.001], noise, Rules { seed, ..Rules::default() });
-            let claimed = matches!(comparison.verdict, Difference::More | Difference::Less);
+            let claimed = matches!(comparison.verdict, Change::More | Change::Less);
             let notable = (comparison.ratio.estimate - 1.0).abs() > 0.05;
             assert!(!(claimed && notable), "{name}, seed {seed}: {comparison:?}");
         }
@@ -201,7 +198,7 @@ fn three_per_cent_of_fifty_milliseconds_are_found_within_a_minute() {
         let found = (0..tries)
             .filter(|&seed| {
                 let rules = Rules { seed, ..minute.clone() };
-                compare([0.05, 0.0515], noise, rules).verdict == Difference::More
+                compare([0.05, 0.0515], noise, rules).verdict == Change::More
             })
             .count();
         assert!(found >= 23, "{name}: {found} of {tries}");

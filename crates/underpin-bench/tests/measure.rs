@@ -5,7 +5,7 @@ mod common;
 use common::{candidate, command, experiment, run};
 use std::time::Duration;
 use underpin_bench::{
-    BenchError, Candidate, Difference, Hooks, Metric, MockExecutor, Nanos, NullObserver, Rules, Stopped, WarningKind,
+    BenchError, Candidate, Change, Hooks, Metric, MockExecutor, Nanos, NullObserver, Rules, Stopped, WarningKind,
     analyse, measure,
 };
 
@@ -136,13 +136,13 @@ fn a_difference_is_found_with_its_size_and_the_same_work_is_called_the_same() {
     ];
     let (_, analysis) = run(&experiment(candidates, Rules { memory_runs: 8, ..runs(100) }));
     let of = |variant: &str, metric| analysis.comparison(variant, metric).unwrap();
-    assert_eq!(of("b", Metric::Wall).verdict, Difference::More);
+    assert_eq!(of("b", Metric::Wall).verdict, Change::More);
     assert!(
         of("b", Metric::Wall).ratio.holds(1.2) && of("b", Metric::Wall).p_corrected >= of("b", Metric::Wall).p_value
     );
-    assert_eq!(of("b", Metric::Rss).verdict, Difference::Less);
+    assert_eq!(of("b", Metric::Rss).verdict, Change::Less);
     assert!((of("b", Metric::Rss).ratio.estimate - 0.2).abs() < 0.01);
-    assert!(matches!(of("c", Metric::Wall).verdict, Difference::Same | Difference::Undecided));
+    assert!(matches!(of("c", Metric::Wall).verdict, Change::Same | Change::Undecided));
     assert!(analysis.comparison("a", Metric::Wall).is_none(), "the reference has nobody to be compared with");
 }
 
@@ -150,7 +150,7 @@ fn a_difference_is_found_with_its_size_and_the_same_work_is_called_the_same() {
 fn too_few_runs_claim_nothing_and_say_why() {
     let candidates = vec![candidate("a", "sleep 0.05 noise=0"), candidate("b", "sleep 0.1 noise=0")];
     let (_, analysis) = run(&experiment(candidates, runs(4)));
-    assert_eq!(analysis.comparison("b", Metric::Wall).unwrap().verdict, Difference::Undecided);
+    assert_eq!(analysis.comparison("b", Metric::Wall).unwrap().verdict, Change::Undecided);
     assert!(
         analysis
             .warnings
@@ -173,7 +173,7 @@ fn more_variants_get_more_runs_so_that_each_can_be_told() {
     let (_, analysis) = run(&experiment(candidates.to_vec(), Rules::default()));
     for variant in ["b", "c", "d"] {
         for metric in [Metric::Wall, Metric::Rss] {
-            assert_eq!(analysis.comparison(variant, metric).unwrap().verdict, Difference::More, "{metric}");
+            assert_eq!(analysis.comparison(variant, metric).unwrap().verdict, Change::More, "{metric}");
         }
     }
 }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 use underpin_bench::{
-    BenchError, Candidate, Command, Executor, Followed, MemoryRun, Metric, Proof, RealExecutor, RunOutcome,
+    BenchError, Candidate, CommandLine, Executor, Followed, MemoryRun, Metric, Proof, RealExecutor, RunOutcome,
     StreamsPlan, Variant,
 };
 use underpin_sys::{PtraceProbe, RawPid, Tracee, ptrace_probe};
@@ -18,7 +18,7 @@ fn candidate(text: &str) -> Candidate {
 
 fn shell(script: &str) -> Candidate {
     let words = ["sh", "-c", script].map(std::ffi::OsString::from).to_vec();
-    Candidate { command: Command::of_words(words).expect("a command"), ..candidate("sh") }
+    Candidate { command: CommandLine::of_words(words).expect("a command"), ..candidate("sh") }
 }
 
 fn executor() -> RealExecutor {
@@ -291,7 +291,7 @@ fn memory_before_the_exec_is_not_that_of_a_program_under_a_proof() {
     // What is started begins as a copy of this process.
     let ours = vec![1_u8; 64 << 20];
     let variant = Variant { proof: Some(Arc::new(Mapped("[stack]"))), ..Variant::default() };
-    let command = Command::of_words(vec!["true".into()]).unwrap();
+    let command = CommandLine::of_words(vec!["true".into()]).unwrap();
     let candidate = Candidate { variant, ..Candidate::new("true", command) };
     for _ in 0..20 {
         let run = executor().watch(&candidate, None, Duration::ZERO).unwrap().unwrap();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use underpin_bench::{
-    BenchError, Candidate, Command, Difference, Executor, Followed, Load, Metric, MockExecutor, Nanos, NullObserver,
+    BenchError, Candidate, Change, CommandLine, Executor, Followed, Load, Metric, MockExecutor, Nanos, NullObserver,
     OutputTo, PORT, Pace, Proof, RealExecutor, Rules, Server, Store, StreamsPlan, Variant, WarningKind, measure,
 };
 use underpin_sys::{RawPid, Tracee};
@@ -32,7 +32,7 @@ fn load() -> Load {
 }
 
 fn served(name: &str, words: &[&str], load: Load) -> Candidate {
-    let command = Command::of_words(words.iter().map(Into::into).collect()).expect("a command");
+    let command = CommandLine::of_words(words.iter().map(Into::into).collect()).expect("a command");
     Candidate { load: Some(Arc::new(load)), ..Candidate::new(name, command) }
 }
 
@@ -50,9 +50,9 @@ fn a_served_comparison_takes_what_it_takes_to_tell_and_says_which_side_is_better
     assert_eq!(record.samples.len(), 2 * least, "one run of each in a block");
     assert_eq!(record.primary(), Metric::Rps);
     let of = |metric| analysis.comparison("b", metric).map(|one| one.verdict);
-    assert_eq!(of(Metric::Rps), Some(Difference::More));
-    assert_eq!(of(Metric::P50), Some(Difference::Less));
-    assert_eq!(of(Metric::RssGrowth), Some(Difference::Less));
+    assert_eq!(of(Metric::Rps), Some(Change::More));
+    assert_eq!(of(Metric::P50), Some(Change::Less));
+    assert_eq!(of(Metric::RssGrowth), Some(Change::Less));
     assert_eq!(of(Metric::Wall), None, "the time of a load says nothing of the server");
     assert_eq!(of(Metric::User), None);
     let growth = analysis.variants[0].metric(Metric::RssGrowth).unwrap();
@@ -70,7 +70,7 @@ fn a_served_comparison_takes_what_it_takes_to_tell_and_says_which_side_is_better
 fn few_runs_of_servers_claim_nothing_and_say_how_many_it_takes() {
     let candidates = vec![model("a", "serve 1000"), model("b", "serve 3000")];
     let (_, analysis) = run(&experiment(candidates, Rules { runs: Some(4), ..Rules::default() }));
-    assert_eq!(analysis.comparison("b", Metric::Rps).unwrap().verdict, Difference::Undecided);
+    assert_eq!(analysis.comparison("b", Metric::Rps).unwrap().verdict, Change::Undecided);
     let warning = analysis
         .warnings
         .iter()
@@ -91,7 +91,7 @@ fn at_a_fixed_rate_the_answer_times_are_what_counts() {
     };
     let (record, analysis) = run(&experiment(vec![with("a", "serve 1000"), with("b", "serve 2000")], Rules::default()));
     assert_eq!(record.primary(), Metric::P99);
-    assert_eq!(analysis.comparison("b", Metric::P99).unwrap().verdict, Difference::Less);
+    assert_eq!(analysis.comparison("b", Metric::P99).unwrap().verdict, Change::Less);
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub use error::{MallocError, NotTaken, Obstacle};
 pub use linkable::{Goal, Linkable, NotLinkable, glibc_static, linkable, takeover};
 pub use malloc::{Choice, Malloc, MallocList};
 pub use on_board::{AllocatorKind, Object, OnBoard, allocator, companion, on_board};
-pub use prepare::{Change, Inherit, Prepared, Statistics, prepare};
+pub use prepare::{Inherit, Prepared, Statistics, VariableChange, prepare};
 pub use program::{CLibrary, Program, Stage};
 pub use scope::Scope;
 pub use settings::Setting;

@@ -15,7 +15,7 @@ use underpin_elf::{Details, Elf, FileSource, LinkFacts, Linkage, Machine};
 use underpin_sys::RawPid;
 
 /// A variable to set (`Some`) or to remove (`None`).
-pub type Change = (OsString, Option<OsString>);
+pub type VariableChange = (OsString, Option<OsString>);
 
 /// Which processes run under the allocator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -225,8 +225,8 @@ impl Prepared {
         inherit: Inherit,
         report: bool,
         before: impl Fn(&OsStr) -> Option<OsString>,
-    ) -> Vec<Change> {
-        let mut changes: Vec<Change> =
+    ) -> Vec<VariableChange> {
+        let mut changes: Vec<VariableChange> =
             self.variables.iter().map(|(name, value)| (name.clone(), Some(value.clone()))).collect();
         let statistics = if report { self.statistics } else { Statistics::None };
         let mut preload = self.preload.clone();
@@ -265,12 +265,12 @@ impl Prepared {
 
 /// What the companion reads (native/companion.c has the other half).
 fn instructions(
-    changes: &[Change],
+    changes: &[VariableChange],
     pid: RawPid,
     inherit: Inherit,
     statistics: Statistics,
     before: impl Fn(&OsStr) -> Option<OsString>,
-) -> Vec<Change> {
+) -> Vec<VariableChange> {
     let once = if inherit == Inherit::Once { "o" } else { "" };
     let source = match statistics {
         Statistics::Jemalloc => "j",
@@ -281,7 +281,7 @@ fn instructions(
     let mut run = OsString::from(format!("{pid} {once}{source} "));
     let names: Vec<&OsStr> = changes.iter().map(|(name, _)| name.as_os_str()).collect();
     run.push(names.join(OsStr::new(",")));
-    let mut more: Vec<Change> = vec![("UNDERPIN_RUN".into(), Some(run))];
+    let mut more: Vec<VariableChange> = vec![("UNDERPIN_RUN".into(), Some(run))];
     for name in names {
         let mut was = OsString::from("UNDERPIN_WAS_");
         was.push(name);

@@ -2,7 +2,7 @@
 
 use crate::document::bench::BenchDocument;
 use crate::document::suite::SuiteDocument;
-use underpin_bench::Difference;
+use underpin_bench::Change;
 use underpin_suite::{Cell, Comparisons};
 
 const COLUMNS: [&str; 18] = [
@@ -115,12 +115,12 @@ fn ratio(compared: &Comparisons) -> [String; 4] {
     [ratio, low, high, verdict(one.verdict).to_owned()]
 }
 
-const fn verdict(verdict: Difference) -> &'static str {
+const fn verdict(verdict: Change) -> &'static str {
     match verdict {
-        Difference::Less => "less",
-        Difference::More => "more",
-        Difference::Same => "same",
-        Difference::Undecided => "undecided",
+        Change::Less => "less",
+        Change::More => "more",
+        Change::Same => "same",
+        Change::Undecided => "undecided",
     }
 }
 

@@ -6,7 +6,7 @@ use crate::row::{Measure, Original, Row, Suite};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use underpin_bench::stats::{Bootstrap, Order, Outliers, median, median_interval, q_values};
-use underpin_bench::{BenchRecord, Comparison, Difference, Interval, Machine, MachineSummary, Metric, paired_ratio};
+use underpin_bench::{BenchRecord, Change, Comparison, Interval, Machine, MachineSummary, Metric, paired_ratio};
 
 /// A run of suites: what was asked for, and what was measured.
 #[derive(Clone, Debug)]
@@ -397,14 +397,14 @@ fn means(rows: &[RowSummary], build: usize) -> Option<Means> {
     // Half the width of each row's interval, on the scale of logarithms, adds up as independent errors do.
     let squares: f64 = ratios().map(|ratio| ((ratio.high.ln() - ratio.low.ln()) / 2.0).powi(2)).sum();
     let half = squares.sqrt() / count;
-    let verdicts = |wanted: Difference| compared.iter().filter(|(_, one)| one.time.verdict == wanted).count();
+    let verdicts = |wanted: Change| compared.iter().filter(|(_, one)| one.time.verdict == wanted).count();
     let confidence = ratios().map(|ratio| ratio.confidence).fold(1.0, f64::min);
     (!compared.is_empty()).then(|| Means {
         build,
         time: Interval { estimate: centre.exp(), low: (centre - half).exp(), high: (centre + half).exp(), confidence },
         rows: compared.len(),
-        faster: verdicts(Difference::Less),
-        slower: verdicts(Difference::More),
+        faster: verdicts(Change::Less),
+        slower: verdicts(Change::More),
         failed: rows.iter().filter(|row| matches!(row.cells[build], Cell::Failed { .. })).count(),
         memory: memory_means(&compared, build),
     })

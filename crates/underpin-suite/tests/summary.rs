@@ -1,8 +1,8 @@
 //! What the records of a run say, computed by hand.
 
 use underpin_bench::{
-    BenchRecord, Difference, GateOutcome, GateResult, Header, Machine, Nanos, Reported, RowName, Rules, RunOutcome,
-    Sample, VariantRecord,
+    BenchRecord, Change, GateOutcome, GateResult, Header, Machine, Nanos, Reported, RowName, Rules, RunOutcome, Sample,
+    VariantRecord,
 };
 use underpin_suite::{Build, Cell, Failure, Row, RowRun, Suite, SuiteRun, Summary, find, rows, summarise};
 
@@ -87,7 +87,7 @@ fn the_mean_of_ratios_is_geometric_and_the_claims_are_counted() {
     assert_eq!((means.rows, means.faster, means.slower, means.failed), (2, 1, 1, 0));
     let compared = summary.suites[0].rows[0].cells[1].compared().unwrap();
     assert!(near(compared.time.ratio.estimate, 4.0));
-    assert_eq!(compared.time.verdict, Difference::More);
+    assert_eq!(compared.time.verdict, Change::More);
 }
 
 #[test]

@@ -7,8 +7,8 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 use underpin_bench::{
-    Candidate, Command, Executor, Experiment, Machine, Metric, NullObserver, RealExecutor, Rules, StreamsPlan, Variant,
-    analyse, measure, paired_ratio,
+    Candidate, CommandLine, Executor, Experiment, Machine, Metric, NullObserver, RealExecutor, Rules, StreamsPlan,
+    Variant, analyse, measure, paired_ratio,
 };
 use underpin_report::document::bind::CallsTotal;
 use underpin_report::document::gain::{BindingGain, MeasuredGain, Ratio};
@@ -68,7 +68,7 @@ impl Gain {
     fn measured(&self, program: &Path, arguments: &[OsString]) -> anyhow::Result<BindingGain> {
         let copy = bound_copy(&self.plan, program)?;
         let words = [program.as_os_str().to_owned()].into_iter().chain(arguments.iter().cloned()).collect();
-        let plain = Candidate::new("as it is", Command::of_words(words)?);
+        let plain = Candidate::new("as it is", CommandLine::of_words(words)?);
         let variant = Variant { program: Some(copy.to_path_buf()), ..Variant::default() };
         let bound = Candidate { name: "bound".to_owned(), variant, ..plain.clone() };
         let mut executor = RealExecutor::new(StreamsPlan::default(), &[], Rules::default().seed);

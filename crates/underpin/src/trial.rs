@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 use underpin_bench::{
-    Candidate, Command, Experiment, Machine, Observer, RealExecutor, Rules, StreamsPlan, Variant, analyse,
+    Candidate, CommandLine, Experiment, Machine, Observer, RealExecutor, Rules, StreamsPlan, Variant, analyse,
     least_blocks, least_memory_runs, measure,
 };
 use underpin_report::document::trace::{EndRecord, TraceDocument, UntilRecord};
@@ -33,7 +33,7 @@ pub fn allocators(
 ) -> Result<AllocatorTrial, String> {
     fits(trace, limit)?;
     let words = [program.as_os_str().to_owned()].into_iter().chain(arguments.iter().cloned()).collect();
-    let command = Command::of_words(words).map_err(|error| error.to_string())?;
+    let command = CommandLine::of_words(words).map_err(|error| error.to_string())?;
     let plain = Candidate::new("as it is", command.clone());
     let mut candidates = vec![plain.clone()];
     for name in TRIED {

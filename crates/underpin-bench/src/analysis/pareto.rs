@@ -6,7 +6,7 @@
 //! runs show that it is beaten; undecided variants stay on it.
 
 use super::variant::VariantSummary;
-use crate::compare::{Difference, ratio};
+use crate::compare::{Change, ratio};
 use crate::metric::{Direction, Metric};
 use crate::record::BenchRecord;
 use schemars::JsonSchema;
@@ -121,7 +121,7 @@ impl Field<'_> {
 
     /// How `one` compares with `other`. Figures that have no ratio, such as zeros, are judged by their medians alone.
     fn standing(&self, metric: Metric, one: usize, other: usize) -> Standing {
-        let verdict = ratio(self.record, metric, other, one).map_or(Difference::Undecided, |mut found| {
+        let verdict = ratio(self.record, metric, other, one).map_or(Change::Undecided, |mut found| {
             found.correct((found.p_value * self.rivals as f64).min(1.0));
             found.verdict
         });
@@ -129,16 +129,12 @@ impl Field<'_> {
             |index: usize| self.variants[index].metric(metric).map_or(f64::NAN, |summary| summary.median.estimate);
         let (mine, its) = (median(one), median(other));
         match (verdict, metric.direction()) {
-            (Difference::Same, _) => Standing::Level,
-            (Difference::Less, Direction::LowerIsBetter) | (Difference::More, Direction::HigherIsBetter) => {
-                Standing::Better
-            }
-            (Difference::More, Direction::LowerIsBetter) | (Difference::Less, Direction::HigherIsBetter) => {
-                Standing::Worse
-            }
-            (Difference::Undecided, Direction::LowerIsBetter) if mine <= its => Standing::Level,
-            (Difference::Undecided, Direction::HigherIsBetter) if mine >= its => Standing::Level,
-            (Difference::Undecided, _) => Standing::Worse,
+            (Change::Same, _) => Standing::Level,
+            (Change::Less, Direction::LowerIsBetter) | (Change::More, Direction::HigherIsBetter) => Standing::Better,
+            (Change::More, Direction::LowerIsBetter) | (Change::Less, Direction::HigherIsBetter) => Standing::Worse,
+            (Change::Undecided, Direction::LowerIsBetter) if mine <= its => Standing::Level,
+            (Change::Undecided, Direction::HigherIsBetter) if mine >= its => Standing::Level,
+            (Change::Undecided, _) => Standing::Worse,
         }
     }
 }

@@ -3,12 +3,12 @@
 #![allow(dead_code, reason = "no test uses all of it")]
 
 use underpin_bench::{
-    Analysis, BenchRecord, Candidate, Command, Experiment, Machine, MockExecutor, NullObserver, Rules, Shell, analyse,
-    measure,
+    Analysis, BenchRecord, Candidate, CommandLine, Experiment, Machine, MockExecutor, NullObserver, Rules, Shell,
+    analyse, measure,
 };
 
-pub fn command(text: &str) -> Command {
-    Command::parse(text, &Shell::None).expect("a command")
+pub fn command(text: &str) -> CommandLine {
+    CommandLine::parse(text, &Shell::None).expect("a command")
 }
 
 pub fn candidate(name: &str, text: &str) -> Candidate {

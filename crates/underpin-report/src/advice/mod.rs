@@ -12,7 +12,7 @@ use crate::document::tree::{FoundBy, Why};
 use crate::document::trial::{TrialRatio, TriedAllocator};
 use crate::units::{count, percent, thousands, time};
 use crate::words::{change_decimals, change_interval, change_words};
-use underpin_bench::Difference;
+use underpin_bench::Change;
 
 /// One piece of advice, heaviest kind first.
 #[derive(Clone, Debug, PartialEq)]
@@ -269,7 +269,7 @@ fn bind_words(gain: &BindingGain) -> String {
 fn trial_words(tried: &TriedAllocator) -> String {
     let words = |name: &str, figure: &TrialRatio| {
         let ratio = &figure.ratio;
-        let unsure = if figure.verdict == Difference::Undecided { "; not distinguishable from none" } else { "" };
+        let unsure = if figure.verdict == Change::Undecided { "; not distinguishable from none" } else { "" };
         format!("{name} {} {}{unsure}", change_words(ratio.estimate, change_decimals(ratio)), change_interval(ratio))
     };
     let memory = tried.rss.as_ref().map(|rss| words("memory", rss));

@@ -4,7 +4,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use underpin_bench::{Analysis, Difference, Interval, Metric, VariantSummary};
+use underpin_bench::{Analysis, Change, Interval, Metric, VariantSummary};
 
 /// The command as it is and on each allocator, interleaved.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -38,7 +38,7 @@ pub struct TrialRatio {
     /// The ratio with its interval.
     pub ratio: Interval,
     /// The verdict of these runs.
-    pub verdict: Difference,
+    pub verdict: Change,
 }
 
 impl AllocatorTrial {
@@ -74,7 +74,7 @@ const PRICE: f64 = 0.10;
 impl TriedAllocator {
     /// The product of both ratios if it is a bargain: below 1.
     fn gain(&self) -> Option<f64> {
-        let wins = |one: &TrialRatio| one.verdict == Difference::Less && one.ratio.estimate <= 1.0 - WORTH;
+        let wins = |one: &TrialRatio| one.verdict == Change::Less && one.ratio.estimate <= 1.0 - WORTH;
         let figures = [Some(self.wall), self.rss];
         let figures = || figures.iter().flatten();
         let product: f64 = figures().map(|one| one.ratio.estimate).product();
@@ -95,26 +95,25 @@ fn tried(document: &Analysis, variant: &VariantSummary) -> Option<TriedAllocator
 mod tests {
     use super::*;
 
-    fn ratio(estimate: f64, verdict: Difference) -> TrialRatio {
+    fn ratio(estimate: f64, verdict: Change) -> TrialRatio {
         let ratio = Interval { estimate, low: estimate - 0.02, high: estimate + 0.02, confidence: 0.95 };
         TrialRatio { ratio, verdict }
     }
 
-    fn trial(figures: &[(&str, f64, Difference, f64, Difference)]) -> AllocatorTrial {
+    fn trial(figures: &[(&str, f64, Change, f64, Change)]) -> AllocatorTrial {
         let median = Interval { estimate: 1.0, low: 0.9, high: 1.1, confidence: 0.95 };
-        let tried =
-            |&(name, wall, wall_verdict, rss, rss_verdict): &(&str, f64, Difference, f64, Difference)| TriedAllocator {
-                name: name.to_owned(),
-                wall: ratio(wall, wall_verdict),
-                rss: Some(ratio(rss, rss_verdict)),
-            };
+        let tried = |&(name, wall, wall_verdict, rss, rss_verdict): &(&str, f64, Change, f64, Change)| TriedAllocator {
+            name: name.to_owned(),
+            wall: ratio(wall, wall_verdict),
+            rss: Some(ratio(rss, rss_verdict)),
+        };
         let allocators = figures.iter().map(tried).collect();
         AllocatorTrial { runs: 14, memory_runs: 6, wall_seconds: median, rss_bytes: Some(median), allocators }
     }
 
     #[test]
     fn the_best_bargain_is_chosen() {
-        use Difference::{Less, More, Same};
+        use Change::{Less, More, Same};
         let best = |trial: &AllocatorTrial| trial.best().map(|one| one.name.clone());
         let seed = trial(&[("jemalloc", 1.07, More, 0.19, Less), ("mimalloc", 0.98, Same, 0.6, Less)]);
         assert_eq!(best(&seed), Some("jemalloc".to_owned()));
@@ -123,7 +122,7 @@ mod tests {
 
     #[test]
     fn nothing_is_advised_without_a_certain_gain_or_at_a_high_price() {
-        use Difference::{Less, More, Same, Undecided};
+        use Change::{Less, More, Same, Undecided};
         for (wall, wall_verdict, rss, rss_verdict) in [
             (0.99, Less, 1.0, Same),
             (0.8, Undecided, 0.7, Undecided),

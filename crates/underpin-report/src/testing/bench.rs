@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 use underpin_bench::{
-    Analysis, BenchRecord, Candidate, Command, Experiment, Load, Machine, MockExecutor, NullObserver, Pace, Rules,
+    Analysis, BenchRecord, Candidate, CommandLine, Experiment, Load, Machine, MockExecutor, NullObserver, Pace, Rules,
     Server, Shell, Variant, analyse, measure,
 };
 
 fn candidate(name: &str, command: &str) -> Candidate {
     let variant = Variant { changes: vec![("MALLOC_ARENA_MAX".into(), Some("1".into()))], ..Variant::default() };
-    Candidate { variant, ..Candidate::new(name, Command::parse(command, &Shell::None).expect("a command")) }
+    Candidate { variant, ..Candidate::new(name, CommandLine::parse(command, &Shell::None).expect("a command")) }
 }
 
 fn record(candidates: Vec<Candidate>, rules: Rules, started: u64) -> (BenchRecord, Analysis) {

@@ -2,7 +2,7 @@
 
 use crate::document::suite::SuiteDocument;
 use underpin_bench::stats::Outliers;
-use underpin_bench::{Comparison, Difference, Interval, LEVEL, MachineSummary, Metric, RankTest};
+use underpin_bench::{Change, Comparison, Interval, LEVEL, MachineSummary, Metric, RankTest};
 use underpin_suite::{
     Build, Cell, Comparisons, Figures, Indexed, IndexedRow, Means, Measure, Memory, MemoryMeans, Original, RowSummary,
     Suite, SuiteSummary, Summary, Worst,
@@ -44,10 +44,10 @@ fn around(estimate: f64, half: f64) -> Interval {
 
 fn comparison(variant: &str, reference: &str, ratio: Interval) -> Comparison {
     let verdict = match ratio {
-        one if one.low > 1.0 => Difference::More,
-        one if one.high < 1.0 => Difference::Less,
-        one if one.low > 0.99 && one.high < 1.01 => Difference::Same,
-        _ => Difference::Undecided,
+        one if one.low > 1.0 => Change::More,
+        one if one.high < 1.0 => Change::Less,
+        one if one.low > 0.99 && one.high < 1.01 => Change::Same,
+        _ => Change::Undecided,
     };
     let p_value = if verdict.is_claimed() { 0.0004 } else { 0.31 };
     Comparison {
@@ -124,8 +124,8 @@ fn means(rows: &[RowSummary], build: usize) -> Option<Means> {
         build,
         time: around(centre, centre * 0.02),
         rows: compared.len(),
-        faster: verdicts(Difference::Less),
-        slower: verdicts(Difference::More),
+        faster: verdicts(Change::Less),
+        slower: verdicts(Change::More),
         failed: rows.iter().filter(|row| matches!(row.cells[build], Cell::Failed { .. })).count(),
         memory: Some(MemoryMeans {
             median_dirty: dirty[dirty.len() / 2],

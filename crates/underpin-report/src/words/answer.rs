@@ -3,7 +3,7 @@
 use super::comparison::{capital, change_interval, figure_words, interval_words, level_words, verdict_role};
 use crate::layout::{labels, shorten};
 use crate::styled::{Role, Span};
-use underpin_bench::{Analysis, Comparison, Difference, Metric, Pareto, VariantSummary};
+use underpin_bench::{Analysis, Change, Comparison, Metric, Pareto, VariantSummary};
 
 /// The figures that matter most: for a server what its clients notice, otherwise time; then memory.
 pub(crate) fn main_metrics(document: &Analysis) -> Vec<Metric> {
@@ -74,7 +74,7 @@ fn sentence(document: &Analysis, variant: &VariantSummary) -> Option<Vec<Span>> 
         let rank = match (role, one.verdict) {
             (Role::Good, _) => 0,
             (Role::Bad, _) => 1,
-            (_, Difference::Same) => 2,
+            (_, Change::Same) => 2,
             _ => 3,
         };
         parts.push((rank, role, change_phrase(one, noun(document, name))));
@@ -103,7 +103,7 @@ fn sentence(document: &Analysis, variant: &VariantSummary) -> Option<Vec<Span>> 
 
 /// Whether there were too few runs for an interval, and so for any statement about the difference.
 fn is_untold(one: &Comparison) -> bool {
-    one.verdict == Difference::Undecided && one.likely().is_none() && !one.ratio.is_confident()
+    one.verdict == Change::Undecided && one.likely().is_none() && !one.ratio.is_confident()
 }
 
 /// Columns of a name in a sentence.
@@ -130,20 +130,20 @@ fn change_phrase(one: &Comparison, noun: &str) -> String {
         return format!("likely {phrase}, not proven at the level of {}", level_words(one.level));
     }
     match one.verdict {
-        Difference::Less => {
+        Change::Less => {
             let (share, interval) = figures(|ratio| (1.0 - ratio) * 100.0, true, " %");
             format!("{share} less {noun} {interval}")
         }
-        Difference::More if ratio.estimate >= 2.0 => {
+        Change::More if ratio.estimate >= 2.0 => {
             let (factor, interval) = figures(|ratio| ratio, false, "x");
             format!("{factor} the {noun} {interval}")
         }
-        Difference::More => {
+        Change::More => {
             let (share, interval) = figures(|ratio| (ratio - 1.0) * 100.0, false, " %");
             format!("{share} more {noun} {interval}")
         }
-        Difference::Same => format!("the same {noun} within 1 %"),
-        Difference::Undecided => {
+        Change::Same => format!("the same {noun} within 1 %"),
+        Change::Undecided => {
             format!("{noun} undecided {}", change_interval(ratio).replace(", ", ",\u{a0}"))
         }
     }

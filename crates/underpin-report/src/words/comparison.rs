@@ -3,7 +3,7 @@
 use crate::styled::Role;
 use crate::units::{count, size, thousands, time};
 use underpin_bench::{
-    Analysis, Comparison, Difference, Direction, GateOutcome, GateResult, Interval, LEVEL, LimitReport, NoiseFloor,
+    Analysis, Change, Comparison, Direction, GateOutcome, GateResult, Interval, LEVEL, LimitReport, NoiseFloor,
     Stopped, Unit,
 };
 
@@ -77,20 +77,20 @@ pub(crate) fn confidence_title<'a>(intervals: impl IntoIterator<Item = &'a Inter
 }
 
 /// A verdict as a word.
-pub(crate) const fn verdict_word(verdict: Difference) -> &'static str {
+pub(crate) const fn verdict_word(verdict: Change) -> &'static str {
     match verdict {
-        Difference::Less => "less",
-        Difference::More => "more",
-        Difference::Same => "same",
-        Difference::Undecided => "?",
+        Change::Less => "less",
+        Change::More => "more",
+        Change::Same => "same",
+        Change::Undecided => "?",
     }
 }
 
 /// The result of a comparison as a word: its verdict, or on which side the difference probably is.
 pub(crate) fn comparison_word(comparison: &Comparison) -> &'static str {
     match comparison.likely() {
-        Some(Difference::Less) => "less?",
-        Some(Difference::More) => "more?",
+        Some(Change::Less) => "less?",
+        Some(Change::More) => "more?",
         _ => verdict_word(comparison.verdict),
     }
 }
@@ -101,12 +101,12 @@ pub(crate) fn level_words(level: f64) -> String {
 }
 
 /// The role of a verdict: a claimed difference is good or bad depending on the direction that is better for the figure.
-pub(crate) const fn verdict_role(verdict: Difference, direction: Option<Direction>) -> Role {
+pub(crate) const fn verdict_role(verdict: Change, direction: Option<Direction>) -> Role {
     match (verdict, direction) {
-        (Difference::Same | Difference::Undecided, _) => Role::Dim,
-        (Difference::More, Some(Direction::HigherIsBetter)) => Role::Good,
-        (Difference::Less, Some(Direction::HigherIsBetter)) | (Difference::More, _) => Role::Bad,
-        (Difference::Less, _) => Role::Good,
+        (Change::Same | Change::Undecided, _) => Role::Dim,
+        (Change::More, Some(Direction::HigherIsBetter)) => Role::Good,
+        (Change::Less, Some(Direction::HigherIsBetter)) | (Change::More, _) => Role::Bad,
+        (Change::Less, _) => Role::Good,
     }
 }
 

@@ -10,7 +10,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
-use underpin_bench::{BenchError, Command, Shell};
+use underpin_bench::{BenchError, CommandLine, Shell};
 use underpin_build::SpecText;
 use underpin_report::document::build::BuildProgram;
 
@@ -69,14 +69,14 @@ fn spec(text: &str) -> anyhow::Result<SpecText> {
 fn programs(args: &BenchArgs) -> anyhow::Result<BTreeSet<String>> {
     let texts = args.commands.iter().chain(&args.serve.serve);
     let mut words =
-        texts.map(|text| Ok(first(&Command::parse(text, &Shell::None)?))).collect::<anyhow::Result<Vec<_>>>()?;
+        texts.map(|text| Ok(first(&CommandLine::parse(text, &Shell::None)?))).collect::<anyhow::Result<Vec<_>>>()?;
     words.extend(args.words.first().map(|word| word.to_string_lossy().into_owned()));
     let names = words.iter().filter_map(|word| Path::new(word).file_name()?.to_str().map(str::to_owned));
     let names: BTreeSet<String> = names.collect();
     Ok(if names.iter().any(|name| name.contains('{')) { BTreeSet::new() } else { names })
 }
 
-fn first(command: &Command) -> String {
+fn first(command: &CommandLine) -> String {
     command.words().first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default()
 }
 

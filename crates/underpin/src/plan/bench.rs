@@ -11,8 +11,8 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use underpin_bench::{
-    Candidate, Command, Experiment, Gate, Hooks, Machine, Nanos, OutputTo, Rules, Shell, Store, StreamsPlan, Variant,
-    least_memory_runs, stats::Random,
+    Candidate, CommandLine, Experiment, Gate, Hooks, Machine, Nanos, OutputTo, Rules, Shell, Store, StreamsPlan,
+    Variant, least_memory_runs, stats::Random,
 };
 use underpin_report::hyperfine::TimeUnit;
 use underpin_sys::{HardwareCounter, LaunchError, find_program};
@@ -420,7 +420,7 @@ impl Case<'_> {
         let one = |text: &String| {
             let text = fill(text, values);
             let text = self.commit.map_or(text.clone(), |commit| commit.script(&text));
-            self.placed(Command::parse(&text, &shell)?)
+            self.placed(CommandLine::parse(&text, &shell)?)
         };
         Ok(Hooks {
             setup: args.setup.as_ref().map(one).transpose()?,
@@ -440,13 +440,13 @@ impl Case<'_> {
     }
 
     /// A command of this case in its working directory, with its output where it belongs.
-    fn placed(&self, command: Command) -> anyhow::Result<Command> {
+    fn placed(&self, command: CommandLine) -> anyhow::Result<CommandLine> {
         let output = self.own("--output", &self.args.around.output)?.map(|place| output_to(place));
         Ok(command.in_directory(self.commit.map(|commit| commit.directory.as_path())).with_output(output))
     }
 
     /// The name of a variant of a command: what distinguishes it from the others.
-    fn name(&self, command: &Command, variant: &Variant) -> String {
+    fn name(&self, command: &CommandLine, variant: &Variant) -> String {
         let given = self.args.command_name.get(self.index).map(|name| fill(name, self.set));
         let values = self.set.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ");
         let is_told_apart = !variant.name.is_empty() || self.commit.is_some();
@@ -465,14 +465,14 @@ fn shell(shell: Option<&str>) -> anyhow::Result<Shell> {
     Ok(match shell {
         None | Some("none") => Shell::None,
         Some("default") => Shell::Program(vec!["/bin/sh".into()]),
-        Some(text) => Shell::Program(Command::parse(text, &Shell::None)?.words().to_vec()),
+        Some(text) => Shell::Program(CommandLine::parse(text, &Shell::None)?.words().to_vec()),
     })
 }
 
-fn command(args: &BenchArgs, index: usize, set: &ParameterSet, shell: &Shell) -> anyhow::Result<Command> {
+fn command(args: &BenchArgs, index: usize, set: &ParameterSet, shell: &Shell) -> anyhow::Result<CommandLine> {
     Ok(match args.commands.get(index) {
-        Some(text) => Command::parse(&fill(text, set), shell)?,
-        None => Command::of_words(args.words.iter().map(|word| fill_word(word, set)).collect())?,
+        Some(text) => CommandLine::parse(&fill(text, set), shell)?,
+        None => CommandLine::of_words(args.words.iter().map(|word| fill_word(word, set)).collect())?,
     })
 }
 

@@ -4,7 +4,7 @@ use super::parameters::{ParameterSet, fill};
 use crate::cli::{BenchArgs, ServeArgs};
 use anyhow::{Context, bail};
 use std::sync::Arc;
-use underpin_bench::{Command, Load, PORT, Pace, Server, Shell};
+use underpin_bench::{CommandLine, Load, PORT, Pace, Server, Shell};
 
 /// Connections of a closed loop.
 const CONNECTIONS: usize = 16;
@@ -82,9 +82,14 @@ impl<'a> Servers<'a> {
     ///
     /// # Errors
     /// If the command or the request cannot be read.
-    pub(super) fn one(&self, index: usize, set: &ParameterSet, shell: &Shell) -> anyhow::Result<(Command, Arc<Load>)> {
+    pub(super) fn one(
+        &self,
+        index: usize,
+        set: &ParameterSet,
+        shell: &Shell,
+    ) -> anyhow::Result<(CommandLine, Arc<Load>)> {
         let (server, line) = match self.args.serve.get(index) {
-            Some(text) => (Some(Command::parse(&fill(text, set), shell)?), &self.args.load[0]),
+            Some(text) => (Some(CommandLine::parse(&fill(text, set), shell)?), &self.args.load[0]),
             None => (None, &self.args.load[index]),
         };
         let load = Load {
@@ -104,7 +109,7 @@ impl<'a> Servers<'a> {
         load.request(1).context("--load")?;
         let command = match server {
             Some(command) => command,
-            None => Command::of_words(load.line.split(' ').map(Into::into).collect())?,
+            None => CommandLine::of_words(load.line.split(' ').map(Into::into).collect())?,
         };
         Ok((command, Arc::new(load)))
     }

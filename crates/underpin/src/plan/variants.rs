@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use underpin_bench::{Command, Followed, Proof, Shell, Variant};
+use underpin_bench::{CommandLine, Followed, Proof, Shell, Variant};
 use underpin_malloc::Choice;
 use underpin_resolve::Environment;
 use underpin_sys::{RawPid, Tracee, find_program};
@@ -62,7 +62,7 @@ impl<'a> Dimensions<'a> {
     ///
     /// # Errors
     /// If the command cannot run under one of them.
-    pub fn of(&self, command: &Command) -> anyhow::Result<Vec<Variant>> {
+    pub fn of(&self, command: &CommandLine) -> anyhow::Result<Vec<Variant>> {
         let states = self.programs(command)?;
         let mut all = Vec::new();
         for named in &self.named {
@@ -79,7 +79,7 @@ impl<'a> Dimensions<'a> {
     }
 
     /// What runs in place of the program: each build of it, or each state of binding.
-    fn programs(&self, command: &Command) -> anyhow::Result<Vec<State>> {
+    fn programs(&self, command: &CommandLine) -> anyhow::Result<Vec<State>> {
         let word = command.words().first().map(OsString::as_os_str).unwrap_or_default();
         if !self.builds.is_empty() {
             return self.builds.iter().map(|build| State::built(build, Path::new(word))).collect();
@@ -125,7 +125,7 @@ impl State {
 
 /// A command under one value of each dimension.
 fn one(
-    command: &Command,
+    command: &CommandLine,
     named: &Variant,
     state: &State,
     allocator: Option<&underpin_malloc::Malloc>,
@@ -190,7 +190,7 @@ fn from_text(text: &str, plain: &Variant) -> anyhow::Result<Variant> {
     if rest.trim().is_empty() {
         bail!("--variant {text} changes nothing, and the unchanged command is compared in any case");
     }
-    let words = Command::parse(rest, &Shell::None)?;
+    let words = CommandLine::parse(rest, &Shell::None)?;
     let mut words = words.words().iter().peekable();
     while let Some((name, value)) = words.peek().and_then(|word| assignment(word)) {
         variant.changes.push((name, Some(value)));

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
-use underpin_bench::{Command, Followed, Proof, Variant};
+use underpin_bench::{CommandLine, Followed, Proof, Variant};
 use underpin_malloc::{Confirmation, Inherit, Malloc, MallocError, Program, Store, Watch, prepare};
 use underpin_sys::{RawPid, Resume, Tracee};
 
@@ -11,7 +11,7 @@ use underpin_sys::{RawPid, Resume, Tracee};
 ///
 /// # Errors
 /// If the command cannot run on it, or its object cannot be written out.
-pub fn on_allocator(allocator: &Malloc, command: &Command, under: &Variant) -> Result<Variant, MallocError> {
+pub fn on_allocator(allocator: &Malloc, command: &CommandLine, under: &Variant) -> Result<Variant, MallocError> {
     let environment = under.environment(std::env::vars_os());
     let variable = |name: &OsStr| environment.iter().find(|(set, _)| set == name).map(|(_, value)| value.clone());
     let word = under.wrapper.first().or(command.words().first()).map(OsString::as_os_str).unwrap_or_default();

@@ -12,7 +12,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
-use underpin_bench::{BenchError, Command, Shell};
+use underpin_bench::{BenchError, CommandLine, Shell};
 use underpin_sys::{Limits, RunEnd, Spawn, Streams, end_requests};
 
 /// An error of one commit, not of the command line.
@@ -170,7 +170,7 @@ impl Commit {
     /// Runs a shell command to its end, with its output in a file.
     fn run(&self, command: &str, log: &Path) -> anyhow::Result<RunEnd> {
         let shell = Shell::Program(vec!["/bin/sh".into()]);
-        let command = Command::parse(&self.script(command), &shell).context("--build")?;
+        let command = CommandLine::parse(&self.script(command), &shell).context("--build")?;
         let output = File::create(log)?;
         let streams = Streams {
             input: Some(File::open("/dev/null")?.into()),

@@ -141,7 +141,7 @@ fn commands_quote_for_the_shell_or_are_left_out() {
 #[test]
 fn an_allocator_is_advised_with_its_intervals() {
     use crate::document::trial::{AllocatorTrial, TrialRatio, TriedAllocator};
-    use underpin_bench::{Difference, Interval};
+    use underpin_bench::{Change, Interval};
     let interval = |estimate, low, high| Interval { estimate, low, high, confidence: 0.95 };
     let ratio = |ratio, verdict| TrialRatio { ratio, verdict };
     let trial = AllocatorTrial {
@@ -151,8 +151,8 @@ fn an_allocator_is_advised_with_its_intervals() {
         rss_bytes: Some(interval(7.1e8, 7.0e8, 7.2e8)),
         allocators: vec![TriedAllocator {
             name: "jemalloc".to_owned(),
-            wall: ratio(interval(1.07, 1.00, 1.12), Difference::More),
-            rss: Some(ratio(interval(0.19, 0.12, 0.23), Difference::Less)),
+            wall: ratio(interval(1.07, 1.00, 1.12), Change::More),
+            rss: Some(ratio(interval(0.19, 0.12, 0.23), Change::Less)),
         }],
     };
     let command = [Raw::from("ruby"), Raw::from("bench alloc.rb")];

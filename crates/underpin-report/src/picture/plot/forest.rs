@@ -8,7 +8,7 @@ use crate::layout::shorten;
 use crate::picture::svg::{Anchor, Svg};
 use crate::picture::{Key, Picture};
 use crate::words::{capital, change_decimals, change_interval, change_words, noun, verdict_role};
-use underpin_bench::{Analysis, Comparison, Difference, Metric};
+use underpin_bench::{Analysis, Change, Comparison, Metric};
 
 const ROW: f64 = 17.0;
 const HEAD: f64 = 20.0;
@@ -75,7 +75,7 @@ fn draw_row(svg: &mut Svg, document: &Analysis, change: &Comparison, scale: &Fac
     let middle = top + ROW / 2.0 - 1.0;
     let direction = Some(change.metric.direction());
     let class = match (change.verdict, verdict_role(change.verdict, direction)) {
-        (Difference::Same | Difference::Undecided, _) => "untold",
+        (Change::Same | Change::Undecided, _) => "untold",
         (_, crate::styled::Role::Good) => "gain",
         _ => "loss",
     };

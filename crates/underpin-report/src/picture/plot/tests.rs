@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::testing::{emulated_suite, hostile_suite, lone_bench, sample_bench, sample_suite, served_bench, wide_suite};
-use underpin_bench::{Analysis, Comparison, Difference, Direction, Unit};
+use underpin_bench::{Analysis, Change, Comparison, Direction, Unit};
 
 fn sample() -> Analysis {
     sample_bench().1
@@ -136,14 +136,14 @@ fn changes_have_the_looks_of_their_verdicts() {
     let document = sample();
     let svg = forest_picture(&document, &[Metric::Wall, Metric::Rss]).unwrap().svg;
     let drawn = |class: &str| svg.matches(&format!("<g class=\"{class}\"")).count();
-    let said = |verdicts: &[Difference]| {
+    let said = |verdicts: &[Change]| {
         let of =
             |one: &&Comparison| [Metric::Wall, Metric::Rss].contains(&one.metric) && verdicts.contains(&one.verdict);
         document.comparisons.iter().filter(of).count()
     };
-    assert!(drawn("gain") >= 2 && drawn("gain") == said(&[Difference::Less]), "less memory");
-    assert!(drawn("loss") >= 1 && drawn("loss") == said(&[Difference::More]), "more time");
-    assert_eq!(drawn("untold"), said(&[Difference::Same, Difference::Undecided]));
+    assert!(drawn("gain") >= 2 && drawn("gain") == said(&[Change::Less]), "less memory");
+    assert!(drawn("loss") >= 1 && drawn("loss") == said(&[Change::More]), "more time");
+    assert_eq!(drawn("untold"), said(&[Change::Same, Change::Undecided]));
     assert!(forest_picture(&lone_bench().1, &[Metric::Wall]).is_none(), "nothing to compare");
 }
 

@@ -7,7 +7,7 @@ use crate::styled::{Line, Role, Span, Text};
 use crate::units::{count, time_to};
 use crate::words::suite::{BROKER, build_names, difference_role, undifferenced};
 use underpin_bench::stats::Outliers;
-use underpin_bench::{Comparison, Difference, Interval};
+use underpin_bench::{Change, Comparison, Interval};
 use underpin_suite::{Cell, RowSummary, Summary};
 
 /// Columns of a row's name, as criterion has them.
@@ -85,10 +85,10 @@ fn change(text: &mut Text, one: &Comparison, view: &View) {
     let label = Line::new().plain(" ".repeat(NAME + 1)).with(Role::Dim, "change: ");
     text.append(wrap(label, &[Span::new(role, words)], view.usable()));
     let said = match one.verdict {
-        Difference::More => "Performance has regressed.",
-        Difference::Less => "Performance has improved.",
-        Difference::Same => "Change within noise threshold.",
-        Difference::Undecided => "No change in performance detected.",
+        Change::More => "Performance has regressed.",
+        Change::Less => "Performance has improved.",
+        Change::Same => "Change within noise threshold.",
+        Change::Undecided => "No change in performance detected.",
     };
     beneath(text, role, said, view);
 }

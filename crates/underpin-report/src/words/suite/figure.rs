@@ -9,7 +9,7 @@ use super::super::comparison::{
 use super::{NAME, build_names};
 use crate::styled::Role;
 use crate::units::{thousands, time_to};
-use underpin_bench::{Comparison, Difference, Direction, Interval};
+use underpin_bench::{Change, Comparison, Direction, Interval};
 use underpin_suite::{Cell, Measure, RowSummary, Suite, SuiteSummary, Summary};
 
 /// The figure of a row under a build.
@@ -102,12 +102,12 @@ pub(crate) fn difference_interval(comparison: &Comparison) -> String {
 /// What a comparison says, as a word; with `?` if it is only likely.
 pub(crate) fn difference_word(comparison: &Comparison) -> &'static str {
     match (comparison.likely(), comparison.verdict) {
-        (Some(Difference::Less), _) => "faster?",
-        (Some(Difference::More), _) => "slower?",
-        (_, Difference::Less) => "faster",
-        (_, Difference::More) => "slower",
-        (_, Difference::Same) => "same",
-        (_, Difference::Undecided) => "?",
+        (Some(Change::Less), _) => "faster?",
+        (Some(Change::More), _) => "slower?",
+        (_, Change::Less) => "faster",
+        (_, Change::More) => "slower",
+        (_, Change::Same) => "same",
+        (_, Change::Undecided) => "?",
     }
 }
 

@@ -6,7 +6,7 @@ use crate::styled::Span;
 use crate::testing::{
     Fared, Fate, PER_MINUTE, build, emulated_suite, hostile_suite, sample_suite, suite_of, summary_of,
 };
-use underpin_bench::Difference;
+use underpin_bench::Change;
 use underpin_suite::Measure;
 
 /// One row: 2 ms under the reference, and so many times that under the build.
@@ -62,7 +62,7 @@ fn the_bounds_of_a_difference_change_places() {
     // 1 / 1.255 and 1 / 1.245
     assert!((gain.low - 0.796_81).abs() < 1e-5 && (gain.high - 0.803_21).abs() < 1e-5, "{gain:?}");
     assert_eq!(difference_interval(one), "[-20.3, -19.7]");
-    assert_eq!((one.verdict, difference_role(one)), (Difference::More, crate::styled::Role::Bad));
+    assert_eq!((one.verdict, difference_role(one)), (Change::More, crate::styled::Role::Bad));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 use underpin_bench::{
-    BenchError, Candidate, Command, End, Executor, Experiment, Header, MemoryRun, Observer, ObserverError,
+    BenchError, Candidate, CommandLine, End, Executor, Experiment, Header, MemoryRun, Observer, ObserverError,
     RealExecutor, RowName, RunFile, RunOutcome, Sample, Stopped, Store, StreamsPlan, Variant, measure,
 };
 use underpin_suite::{Failure, Row};
@@ -65,7 +65,8 @@ impl Measuring<'_> {
     fn candidate(&self, row: &Row, build: usize, program: &Path, milliseconds: u32) -> Result<Candidate, BenchError> {
         let before = self.programs.emulator(build).iter().map(Into::into);
         let words = before.chain([program.as_os_str().to_owned()]);
-        let command = Command::of_words(words.chain(row.words(milliseconds).into_iter().map(Into::into)).collect())?;
+        let command =
+            CommandLine::of_words(words.chain(row.words(milliseconds).into_iter().map(Into::into)).collect())?;
         let variant = Variant { changes: self.programs.variables(row.suite, build), ..Variant::default() };
         let candidate = Candidate { variant, ..Candidate::new(self.programs.builds[build].name.clone(), command) };
         Ok(candidate.reporting(self.programs.report_of(build)))
