@@ -41,6 +41,9 @@ enum Chore {
         /// Install what the tests need first (Debian and Ubuntu: apt-get)
         #[arg(long)]
         install: bool,
+        /// Build the released files first, and run every test of a product on its released file instead of on cargo's
+        #[arg(long)]
+        released: bool,
     },
     /// Write the man pages and completions below docs/ from the command line's own definition
     Docs {
@@ -63,7 +66,7 @@ enum Chore {
         #[arg(long)]
         dry: bool,
     },
-    /// Build the released files with `underpin build`, below target/released/, and run the tests on them
+    /// Build foolsgold's released files with `underpin build`, below target/released/, and have each answer requests
     Static {
         /// Only for this processor; may be repeated
         #[arg(long, value_enum)]
@@ -122,9 +125,10 @@ enum Chore {
 fn main() -> anyhow::Result<()> {
     std::env::set_current_dir(run::workspace())?;
     match Chores::parse().chore {
-        Chore::Test { install } => {
+        Chore::Test { install, released } => {
             let installed = if install { Some(setup::install()?) } else { None };
-            test::all(installed.as_ref())
+            let released = if released { statics::released()? } else { Vec::new() };
+            test::all(installed.as_ref(), &released)
         }
         Chore::Docs { check } => docs::generate(check),
         Chore::Sanitize { dry } => sanitize::run(dry),

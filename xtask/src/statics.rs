@@ -1,12 +1,12 @@
-//! The released files: foolsgold for each processor, built, static and answering; for this machine's processor both products, and
-//! every test that runs one of them is run once more on its released file.
+//! The released files: foolsgold for each processor, built, static and answering; for this machine's processor both products,
+//! for `cargo xtask test --released`.
 
 use crate::bench::{Running, free_port, get};
 use crate::build::{self, Allocator, Linkage, Processor};
 use crate::{run, setup};
-use anyhow::{Context, bail};
+use anyhow::bail;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Builds the static files, proves that they are static and serve, and says where they are. Without a processor named,
@@ -28,23 +28,39 @@ pub fn all(processors: &[Processor]) -> anyhow::Result<()> {
         serves(*processor, &file)?;
         let megabytes = fs::metadata(&file)?.len() as f64 / 1e6;
         println!("{}: {megabytes:.1} MB, static, serves the demonstration", file.display());
-        if processor.of_kernel() == std::env::consts::ARCH {
-            tests("foolsgold", "FOOLSGOLD_TEST_PROGRAM", &file)?;
-            let underpin = build::program(&run::workspace(), &run::target(), "underpin", *processor)?;
-            tests("underpin", "UNDERPIN_TEST_PROGRAM", &underpin)?;
-        }
     }
     Ok(())
 }
 
-/// The tests that run a product as its users do, on its released file.
-fn tests(package: &str, variable: &str, file: &Path) -> anyhow::Result<()> {
-    let mut command = Command::new(run::cargo());
-    command.args(["test", "--quiet", "--no-fail-fast", "--package", package, "--test", "*"]);
-    // Binding every file of the system takes minutes, and does nothing that the other tests of `bind` do not.
-    command.args(["--", "--skip", "every_file_of_this_system"]);
-    let status = command.env(variable, file).current_dir(run::workspace()).status().context("cannot start cargo")?;
-    if status.success() { Ok(()) } else { bail!("tests of {package} fail on {} ({status})", file.display()) }
+/// A product's released file for this machine.
+pub struct Released {
+    /// The variable that tells its tests.
+    pub variable: &'static str,
+    /// Where it is.
+    pub path: PathBuf,
+}
+
+/// Builds both products for this machine as they are released.
+///
+/// # Errors
+/// If there is no release for this processor, a compiler is missing, or a build fails.
+pub fn released() -> anyhow::Result<Vec<Released>> {
+    let processor = match std::env::consts::ARCH {
+        "x86_64" => Processor::X86_64,
+        "aarch64" => Processor::Aarch64,
+        other => bail!("nothing is released for {other}: run the tests without --released"),
+    };
+    build::has_tools(&[processor], &[])?;
+    if !setup::add_target(processor.triple(), "no released files to test") {
+        // Then the tests run on cargo's files.
+        return Ok(Vec::new());
+    }
+    let foolsgold = build::foolsgold(Linkage::Musl(processor), Allocator::Mimalloc)?;
+    let underpin = build::program(&run::workspace(), &run::target(), "underpin", processor)?;
+    Ok(vec![
+        Released { variable: "FOOLSGOLD_TEST_PROGRAM", path: foolsgold },
+        Released { variable: "UNDERPIN_TEST_PROGRAM", path: underpin },
+    ])
 }
 
 /// Starts foolsgold, on an emulated processor if it is for another one, and requests a page.

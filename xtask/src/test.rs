@@ -2,6 +2,7 @@
 
 use crate::run;
 use crate::setup::Installed;
+use crate::statics::Released;
 use anyhow::{Context, bail};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -27,12 +28,12 @@ struct Tally {
     times: Vec<(f64, String)>,
 }
 
-/// Runs all tests. If everything that they need was installed, a skip is a failure, except for what rustup could not
-/// fetch.
+/// Runs all tests, those that run a product on its released file if there is one. If everything that they need was
+/// installed, a skip is a failure, except for what rustup could not fetch.
 ///
 /// # Errors
 /// If a test fails or none ran.
-pub fn all(installed: Option<&Installed>) -> anyhow::Result<()> {
+pub fn all(installed: Option<&Installed>, released: &[Released]) -> anyhow::Result<()> {
     [std::env::temp_dir(), run::target()].iter().try_for_each(|folder| has_room(folder))?;
     let cargo = run::cargo();
     let begun = Instant::now();
@@ -41,6 +42,7 @@ pub fn all(installed: Option<&Installed>) -> anyhow::Result<()> {
     let mut command = Command::new(cargo);
     command.args(["test", "--workspace", "--no-fail-fast"]).stdin(Stdio::null());
     command.stdout(input.try_clone()?).stderr(input);
+    command.envs(released.iter().map(|file| (file.variable, &file.path)));
     if let Some(installed) = installed {
         if installed.packages {
             command.env("UNDERPIN_REQUIRE_ALL", "1");

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::LazyLock;
 use underpin_test_support::Output;
 
-/// The binary under test: cargo's, or the one in UNDERPIN_TEST_PROGRAM (the released file: `cargo xtask static`).
+/// The binary under test: cargo's, or the one in UNDERPIN_TEST_PROGRAM (the released file: `cargo xtask test --released`).
 pub fn program() -> &'static str {
     static PROGRAM: LazyLock<String> = LazyLock::new(|| {
         std::env::var("UNDERPIN_TEST_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_underpin").to_owned())

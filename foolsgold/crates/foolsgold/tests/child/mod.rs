@@ -8,7 +8,7 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::LazyLock;
 
 /// The binary under test: cargo's, or the one that FOOLSGOLD_TEST_PROGRAM names (the released file: `cargo xtask
-/// static`).
+/// test --released`).
 pub fn foolsgold() -> &'static str {
     static PROGRAM: LazyLock<String> = LazyLock::new(|| {
         std::env::var("FOOLSGOLD_TEST_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_foolsgold").to_owned())
