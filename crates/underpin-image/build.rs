@@ -50,6 +50,30 @@ fn main() {
     if let Err(error) = std::fs::write(Path::new(&out).join("inits.rs"), code) {
         println!("cargo::error=underpin-image: {error}");
     }
+    if let Err(error) = layers(&Path::new(&out).join("layers.rs")) {
+        println!("cargo::error=underpin-image: layers: {error}");
+    }
+}
+
+/// The layers of the repository, as a table of paths and bytes.
+fn layers(table: &Path) -> std::io::Result<()> {
+    let root = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../../layers");
+    println!("cargo::rerun-if-changed={}", root.display());
+    let (mut folders, mut files) = (vec![root.clone()], Vec::new());
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder)? {
+            let path = entry?.path();
+            if path.is_dir() { folders.push(path) } else { files.push(path) }
+        }
+    }
+    files.sort();
+    let mut code = "static LAYERS: &[(&str, &[u8])] = &[\n".to_owned();
+    for path in files {
+        let name = path.strip_prefix(&root).unwrap_or(&path).to_string_lossy().into_owned();
+        let _ = writeln!(code, "    ({name:?}, include_bytes!({:?})),", path.to_string_lossy());
+    }
+    code.push_str("];\n");
+    std::fs::write(table, code)
 }
 
 /// The code of one file: what it holds, or why there is none.

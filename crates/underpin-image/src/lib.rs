@@ -6,6 +6,7 @@
 //!
 //! | stage | is | module |
 //! | --- | --- | --- |
+//! | `Recipe`, `Layers` | how packages are built from source, and what layers change about it, with the line that gave each value | [`recipe`], [`layer`] |
 //! | `Plan` | which files an image will hold and why: programs with their closures, what was added | [`plan`] |
 //! | `Tree` | the files of a root file system as data: names, modes and owners are ours, never the host's | [`tree`] |
 //! | kernel | fetched by version and checksum, kept by content | [`store`] |
@@ -23,9 +24,11 @@ pub mod doctor;
 pub mod error;
 pub mod image;
 pub mod init;
+pub mod layer;
 pub mod oci;
 pub mod plan;
 pub mod protocol;
+pub mod recipe;
 mod root;
 pub mod store;
 pub mod target;
