@@ -160,6 +160,33 @@ pub enum ImageError {
         /// The release.
         suite: String,
     },
+    /// The archive has a newer version of a source package.
+    #[error(
+        "Debian {suite} no longer has the sources of {what}: `underpin image update` shows today's version for the recipe"
+    )]
+    GoneSource {
+        /// Package and version.
+        what: String,
+        /// The release.
+        suite: String,
+    },
+    /// A recipe or layer that cannot be used.
+    #[error(transparent)]
+    Recipe(#[from] crate::recipe::RecipeError),
+    /// A command of a package's build failed.
+    #[error("building {recipe} failed: `{command}` {how}; the log is {}{}", log.display(), last.iter().map(|line| format!("\n  {line}")).collect::<String>())]
+    Build {
+        /// The recipe.
+        recipe: String,
+        /// The command.
+        command: String,
+        /// How it ended.
+        how: String,
+        /// Everything that it printed.
+        log: PathBuf,
+        /// The end of that.
+        last: Vec<String>,
+    },
     /// Other bytes than the index or the lock says.
     #[error("{what}: its SHA-256 is {found}, and {expected} was expected: it was not kept")]
     Checksum {

@@ -7,6 +7,7 @@
 //! | stage | is | module |
 //! | --- | --- | --- |
 //! | `Recipe`, `Layers` | how packages are built from source, and what layers change about it, with the line that gave each value | [`recipe`], [`layer`] |
+//! | `Package` | a recipe as files, built once for each content of everything that it is made from | [`package`] |
 //! | `Plan` | which files an image will hold and why: programs with their closures, what was added | [`plan`] |
 //! | `Tree` | the files of a root file system as data: names, modes and owners are ours, never the host's | [`tree`] |
 //! | kernel | fetched by version and checksum, kept by content | [`store`] |
@@ -26,6 +27,7 @@ pub mod image;
 pub mod init;
 pub mod layer;
 pub mod oci;
+pub mod package;
 pub mod plan;
 pub mod protocol;
 pub mod recipe;

@@ -8,7 +8,7 @@ mod append;
 mod fields;
 mod read;
 
-pub use append::{Append, Cause, Change, Evidence};
+pub use append::{Append, Cause, Change, Evidence, matches};
 pub use fields::{Fields, Value, parse};
 pub use read::{ImageRecipe, Recipe};
 

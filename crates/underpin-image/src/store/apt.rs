@@ -17,7 +17,10 @@ const VARIABLE: &str = "UNDERPIN_DEBIAN_ARCHIVE";
 /// The slowest download of an index or a package.
 const PATIENCE: Duration = Duration::from_secs(900);
 
-/// One suite for one processor.
+/// What the architecture of an archive of sources is called.
+const SOURCE: &str = "source";
+
+/// One suite for one processor, or its sources.
 pub(super) struct Archive {
     folder: PathBuf,
     suite: String,
@@ -42,12 +45,42 @@ impl Archive {
         let archive = Archive { folder, suite: suite.to_owned(), architecture: architecture.to_owned() };
         let sources = archive.folder.join("etc/sources.list");
         if !sources.exists() {
-            let text = format!("deb [signed-by={KEYRING}] {} {suite} main\n", mirror()?);
+            let kind = if architecture == SOURCE { "deb-src" } else { "deb" };
+            let text = format!("{kind} [signed-by={KEYRING}] {} {suite} main\n", mirror()?);
             fs::write(&sources, text).map_err(ImageError::io(&sources))?;
         }
         let status = archive.folder.join("state/status");
         fs::write(&status, "").map_err(ImageError::io(&status))?;
         Ok(archive)
+    }
+
+    /// The suite's source packages.
+    pub(super) fn sources(store: &Path, suite: &str) -> Result<Archive, ImageError> {
+        Archive::open(store, suite, SOURCE)
+    }
+
+    /// Version and SHA-256 of the `.dsc` of every version of a source package that the index has.
+    pub(super) fn source_versions(&self, name: &str) -> Result<Vec<(String, String)>, ImageError> {
+        let text = self.run("apt-cache", &["showsrc", "--only-source", name], &self.folder)?;
+        let records = text.split("\n\n").map(|record| Record(record.to_owned()));
+        Ok(records.filter_map(|record| Some((record.field("Version")?.to_owned(), record.dsc()?))).collect())
+    }
+
+    /// Fetches the files of a source package of exactly this version into an empty folder, checked by apt.
+    pub(super) fn download_source(&self, name: &str, version: &str, folder: &Path) -> Result<(), ImageError> {
+        let wanted = format!("{name}={version}");
+        let words = ["source", "--download-only", "--only-source", &wanted];
+        let known = |archive: &Archive| -> Result<bool, ImageError> {
+            Ok(archive.source_versions(name)?.iter().any(|(found, _)| found == version))
+        };
+        if self.has_index() && known(self).unwrap_or(false) && self.run("apt-get", &words, folder).is_ok() {
+            return Ok(());
+        }
+        self.update()?;
+        if !known(self)? {
+            return Err(ImageError::GoneSource { what: format!("{name} {version}"), suite: self.suite.clone() });
+        }
+        self.run("apt-get", &words, folder).map(|_| ())
     }
 
     /// Whether an index was fetched at some time.
@@ -80,10 +113,15 @@ impl Archive {
         self.package(&record)
     }
 
+    /// The package that the index has now.
+    pub(super) fn newest(&self, name: &str) -> Result<Package, ImageError> {
+        self.package(&self.show(name)?)
+    }
+
     fn package(&self, record: &Record) -> Result<Package, ImageError> {
         let field = |name: &'static str| {
             record.field(name).map(str::to_owned).ok_or_else(|| ImageError::NoApt {
-                reason: format!("the index of {} has no {name} for the kernel's package", self.suite),
+                reason: format!("the index of {} has no {name} for this package", self.suite),
             })
         };
         let (name, version) = (field("Package")?, field("Version")?);
@@ -138,7 +176,8 @@ impl Archive {
         let fixed = ["APT::Sandbox::User=root", "APT::Update::Post-Invoke=", "Acquire::Languages=none"];
         let more = ["Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false", "Acquire::Retries=3"];
         fixed.into_iter().chain(more).for_each(|setting| arguments.extend(["-o".into(), setting.into()]));
-        let processor = &self.architecture;
+        // Sources are for no processor; apt wants one all the same.
+        let processor = if self.architecture == SOURCE { "amd64" } else { &self.architecture };
         for setting in [format!("APT::Architecture={processor}"), format!("APT::Architectures::={processor}")] {
             arguments.extend(["-o".into(), setting.into()]);
         }
@@ -153,6 +192,16 @@ pub(super) struct Record(String);
 impl Record {
     fn field(&self, name: &str) -> Option<&str> {
         self.0.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ").map(str::trim))
+    }
+
+    /// The SHA-256 of a source package's `.dsc`.
+    fn dsc(&self) -> Option<String> {
+        let lines = self.0.lines().skip_while(|line| !line.starts_with("Checksums-Sha256:")).skip(1);
+        let mut sums = lines.take_while(|line| line.starts_with(' ')).map(|line| line.split_whitespace());
+        sums.find_map(|mut words| {
+            let (sum, _, file) = (words.next()?, words.next()?, words.next()?);
+            file.ends_with(".dsc").then(|| sum.to_owned())
+        })
     }
 
     /// The first dependency whose name begins so.

@@ -6,6 +6,7 @@
 
 mod apt;
 mod kernel;
+mod source;
 
 pub use kernel::Kernel;
 
@@ -80,7 +81,7 @@ impl Store {
         archive.kernel(target)
     }
 
-    /// The file of a package, fetched if it is not there.
+    /// The file of a package, fetched if it is not there; call it under the lock.
     fn package(&self, package: &Package, access: Access) -> Result<PathBuf, ImageError> {
         let path = self.folder.join("packages").join(format!("{}.deb", package.sha256));
         if path.exists() {
@@ -110,6 +111,12 @@ impl Store {
         }
         fs::create_dir_all(&folder).map_err(ImageError::io(&folder))?;
         Ok(folder)
+    }
+
+    /// Its folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Held while something is fetched: a second run waits, and finds it there.

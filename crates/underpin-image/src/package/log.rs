@@ -1,0 +1,84 @@
+//! Commands of a build, with everything they print in one log.
+
+use crate::ImageError;
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use underpin_sys::end_requests;
+
+/// This much of a log is shown if a command fails.
+const LAST_LINES: usize = 15;
+/// Between two looks whether a command has ended.
+const LONGEST_LOOK: Duration = Duration::from_millis(20);
+
+/// The log of one package's build.
+pub(super) struct Log<'a> {
+    pub(super) recipe: &'a str,
+    pub(super) path: PathBuf,
+}
+
+impl Log<'_> {
+    /// Runs a command in a folder, in a process group of its own, which ends with us.
+    pub(super) fn run(
+        &self,
+        program: &str,
+        arguments: &[String],
+        folder: &Path,
+        environment: &[(String, String)],
+    ) -> Result<(), ImageError> {
+        let mut log = File::options().create(true).append(true).open(&self.path).map_err(ImageError::io(&self.path))?;
+        let command =
+            std::iter::once(program).chain(arguments.iter().map(String::as_str)).collect::<Vec<_>>().join(" ");
+        writeln!(log, "$ cd {} && {command}", folder.display()).map_err(ImageError::io(&self.path))?;
+        let output = log.try_clone().map_err(ImageError::io(&self.path))?;
+        let started = Command::new(program)
+            .args(arguments)
+            .current_dir(folder)
+            .envs(environment.iter().map(|(name, value)| (name, value)))
+            .env_remove("MAKEFLAGS")
+            .env("LC_ALL", "C.UTF-8")
+            .stdin(Stdio::null())
+            .stdout(output)
+            .stderr(log)
+            .process_group(0)
+            .spawn();
+        let mut child = match started {
+            Ok(child) => child,
+            Err(error) => return Err(self.failed(command, format!("cannot be started ({error})"))),
+        };
+        let mut look = Duration::from_millis(1);
+        loop {
+            if let Some(status) = child.try_wait().map_err(ImageError::io(program))? {
+                if end_requests() > 0 {
+                    return Err(ImageError::Interrupted);
+                }
+                return if status.success() {
+                    Ok(())
+                } else {
+                    Err(self.failed(command, format!("ended with {status}")))
+                };
+            }
+            if end_requests() > 0 {
+                let group = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
+                if let Some(group) = group {
+                    let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+                }
+                let _ = child.wait();
+                return Err(ImageError::Interrupted);
+            }
+            std::thread::sleep(look);
+            look = (look * 2).min(LONGEST_LOOK);
+        }
+    }
+
+    fn failed(&self, command: String, how: String) -> ImageError {
+        let text = fs::read(&self.path).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let lines: Vec<&str> = text.lines().collect();
+        let last = lines[lines.len().saturating_sub(LAST_LINES)..].iter().map(|line| (*line).to_owned()).collect();
+        ImageError::Build { recipe: self.recipe.to_owned(), command, how, log: self.path.clone(), last }
+    }
+}
