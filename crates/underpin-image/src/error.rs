@@ -169,6 +169,8 @@ pub enum ImageError {
         what: String,
         /// The release.
         suite: String,
+        /// What it has instead.
+        today: String,
     },
     /// A recipe or layer that cannot be used.
     #[error(transparent)]

@@ -40,6 +40,39 @@ pub struct Manifest {
     pub initramfs: ManifestFile,
     /// Its archives.
     pub layers: Vec<ManifestLayer>,
+    /// What was built for it from recipes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub packages: Vec<ManifestPackage>,
+}
+
+/// A package that was built from a recipe.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ManifestPackage {
+    /// The recipe.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// Its licence, an SPDX expression.
+    pub licence: String,
+    /// Where its sources are from.
+    pub source: String,
+    /// Their checksum; absent for a local folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_sha256: Option<String>,
+    /// The checksum of everything that it is made from.
+    pub key: String,
+    /// The files of the layers that changed it: appends and patches.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed_by: Vec<ManifestChange>,
+}
+
+/// A file that changed a package.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ManifestChange {
+    /// As messages name it.
+    pub file: String,
+    /// Of its content.
+    pub sha256: String,
 }
 
 /// One file of the image's folder.
@@ -195,6 +228,7 @@ impl Image {
             },
             initramfs,
             layers,
+            packages: plan.packages.clone(),
         };
         if let Some(package) = &kernel.package {
             json(folder, LOCK, &Lock { format: FORMAT, kernel: package.clone() })?;
@@ -329,13 +363,22 @@ fn manifest_entry(plan: &Plan, path: &Path, kind: &Kind, sha256: Option<String>)
         Kind::Directory | Kind::Device { .. } => (0, None),
     };
     let because = plan.reason(path);
+    // A package's file comes from its package, wherever the store is.
+    let from = from.filter(|_| !matches!(because, Because::Package { .. }));
     ManifestEntry {
         path: Path::new("/").join(path).display().to_string(),
         bytes,
         sha256,
         from,
         because: because.to_string(),
-        licence: (*because == Because::Init).then(|| "MIT OR Apache-2.0".to_owned()),
+        licence: match because {
+            Because::Init => Some("MIT OR Apache-2.0".to_owned()),
+            Because::Package { name } => {
+                let of = |package: &&ManifestPackage| *name == format!("{} {}", package.name, package.version);
+                plan.packages.iter().find(of).map(|package| package.licence.clone())
+            }
+            _ => None,
+        },
     }
 }
 
@@ -358,6 +401,9 @@ impl Sums {
         part(plan.target.name().as_bytes());
         part(plan.command.as_os_str().as_bytes());
         part(sha256_of(&kernel.path)?.as_bytes());
+        for package in &plan.packages {
+            part(format!("{package:?}").as_bytes());
+        }
         for layer in &plan.layers {
             let mut sums = Vec::new();
             part(&layer.tree.time().to_le_bytes());

@@ -62,6 +62,11 @@ pub enum Because {
     Search,
     /// It was added by name.
     Added,
+    /// A package that was built from a recipe has it.
+    Package {
+        /// Name and version.
+        name: String,
+    },
 }
 
 impl std::fmt::Display for Because {
@@ -74,6 +79,7 @@ impl std::fmt::Display for Because {
             Because::Needed { by } => write!(f, "needed by {by}"),
             Because::Search => f.write_str("the loader finds libraries by it"),
             Because::Added => f.write_str("added by name"),
+            Because::Package { name } => write!(f, "package {name}"),
         }
     }
 }
@@ -100,6 +106,8 @@ pub struct Plan {
     pub command: PathBuf,
     /// What a person should know.
     pub remarks: Vec<String>,
+    /// What was built from recipes.
+    pub packages: Vec<crate::image::ManifestPackage>,
 }
 
 impl Plan {
@@ -126,7 +134,7 @@ impl Plan {
         tree.lie_over(&base);
         reasons.sort_by(|a, b| a.0.cmp(&b.0));
         let layers = vec![Layer { name: "base", tree: base }, Layer { name: "programs", tree }];
-        Ok(Plan { target: recipe.target, layers, reasons, command, remarks })
+        Ok(Plan { target: recipe.target, layers, reasons, command, remarks, packages: Vec::new() })
     }
 
     /// Why a file is there.

@@ -26,6 +26,14 @@ pub fn keys(recipes: &[Resolved], tools: &Tools) -> Result<Vec<String>, ImageErr
     Ok(all)
 }
 
+/// A checksum of some bytes, each part by itself.
+#[must_use]
+pub fn digest(all: &[&[u8]]) -> String {
+    let mut parts = Parts(Sha256::new());
+    all.iter().for_each(|bytes| parts.add(bytes));
+    hex(&parts.0.finalize())
+}
+
 struct Parts(Sha256);
 
 impl Parts {

@@ -12,10 +12,10 @@ mod stage;
 mod steps;
 mod unpack;
 
-pub use key::keys;
+pub use key::{digest, keys};
 pub use schedule::{Event, build_all};
-pub use stage::{Rooted, root};
-pub use unpack::{PatchCheck, check_patches};
+pub use stage::{Rooted, beside, root};
+pub use unpack::{PatchCheck, check_change};
 
 use crate::recipe::Resolved;
 use serde::{Deserialize, Serialize};

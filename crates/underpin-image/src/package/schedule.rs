@@ -64,7 +64,7 @@ pub fn build_all(
             continue;
         }
         tell(Event::Fetching(&recipe.name));
-        fetched.insert(index, unpack::fetch(recipe, tools, store, access)?);
+        fetched.insert(index, unpack::fetch(recipe, &tools.debian, store, access)?);
         state.waiting.insert(index);
     }
     let threads = state.waiting.len().min(processors.max(1));

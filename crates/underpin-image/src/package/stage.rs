@@ -110,12 +110,13 @@ pub struct Rooted {
     pub owners: BTreeMap<PathBuf, String>,
 }
 
-/// Puts what packages have for an image into a folder, which must be empty.
+/// Puts what packages have for an image into a folder, and what of it is no program into a second one; neither is there yet.
 ///
 /// # Errors
 /// If two packages have one file, one has nothing, or a file cannot be written.
-pub fn root(packages: &[&Package], folder: &Path) -> Result<Rooted, ImageError> {
+pub fn root(packages: &[&Package], folder: &Path, rest: &Path) -> Result<Rooted, ImageError> {
     let mut rooted = Rooted::default();
+    fs::create_dir_all(rest).map_err(ImageError::io(rest))?;
     for package in packages {
         let name = &package.recipe.name;
         let files = of_image(package)?;
@@ -134,10 +135,29 @@ pub fn root(packages: &[&Package], folder: &Path) -> Result<Rooted, ImageError> 
             place(&from, &to)?;
             if is_program(&from) {
                 rooted.programs.push(path);
+            } else {
+                let to = rest.join(&path);
+                parent(&to)?;
+                place(&from, &to)?;
             }
         }
     }
     Ok(rooted)
+}
+
+/// Puts a C library's files where loaders look for them, for those that programs turn out to need.
+///
+/// # Errors
+/// If a file cannot be written.
+pub fn beside(library: &Package, folder: &Path) -> Result<(), ImageError> {
+    sysroot(&[library], folder)?;
+    for name in ["lib", "lib64"] {
+        let (link, to) = (folder.join(name), Path::new("usr").join(name));
+        if link.symlink_metadata().is_err() && folder.join(&to).is_dir() {
+            symlink(&to, &link).map_err(ImageError::io(&link))?;
+        }
+    }
+    Ok(())
 }
 
 /// A link in the folder for a link, else the file itself under a second name, or a copy of it.

@@ -1,10 +1,9 @@
 //! Sources on the disk, with an append's files and patches in them.
 
-use super::Tools;
 use super::key::{files_below, local_folder};
 use super::log::Log;
 use crate::ImageError;
-use crate::recipe::{Given, Patch, RecipeError, Resolved, Source};
+use crate::recipe::{Change, Given, Patch, RecipeError, Resolved, Source};
 use crate::store::{Access, Store};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +12,7 @@ use std::process::{Command, Stdio};
 /// Fetches what a recipe is made from, if it is not there.
 pub(super) fn fetch(
     recipe: &Resolved,
-    tools: &Tools,
+    debian: &str,
     store: &Store,
     access: Access,
 ) -> Result<Option<PathBuf>, ImageError> {
@@ -21,10 +20,10 @@ pub(super) fn fetch(
     let file = match &recipe.source.value {
         Source::Debian { name, sha256 } => store.source(name, version, sha256, access),
         Source::Deb { name, sha256 } => {
-            let sum = sha256.get(&tools.debian).ok_or_else(|| {
-                RecipeError::of(&recipe.source.origin, format!("[source.sha256] has none for {}", tools.debian))
+            let sum = sha256.get(debian).ok_or_else(|| {
+                RecipeError::of(&recipe.source.origin, format!("[source.sha256] has none for {}", debian))
             })?;
-            store.deb(name, version, &tools.debian, sum, access)
+            store.deb(name, version, debian, sum, access)
         }
         Source::Folder(_) => return local_folder(recipe).map(Some),
         Source::Crate(_) => return Ok(None),
@@ -36,13 +35,7 @@ pub(super) fn fetch(
             format!("{what}: its SHA-256 is {found}, and the recipe says {expected}: it was not kept"),
         )
         .into(),
-        ImageError::GoneSource { what, suite } => RecipeError::of(
-            &recipe.version.origin,
-            format!(
-                "Debian {suite} no longer has the sources of {what}: `underpin image update` shows today's version"
-            ),
-        )
-        .into(),
+        gone @ ImageError::GoneSource { .. } => RecipeError::of(&recipe.version.origin, gone.to_string()).into(),
         other => other,
     })
 }
@@ -143,18 +136,33 @@ pub enum PatchCheck {
     Fails(String),
 }
 
-/// Tries patches one after the other on a copy of the sources, of which nothing is kept.
+/// How the patches of a change stand to the recipe's sources, and whether its cause is still seen there.
 ///
 /// # Errors
-/// If there is nothing to try them on.
-pub fn check_patches(patches: &[&Patch], folder: &Path) -> Vec<PatchCheck> {
+/// If the sources cannot be fetched or unpacked.
+pub fn check_change(
+    recipe: &Resolved,
+    change: &Change,
+    store: &Store,
+    access: Access,
+    debian: &str,
+) -> Result<(Vec<PatchCheck>, Option<bool>), ImageError> {
+    let fetched = fetch(recipe, debian, store, access)?;
+    let scratch = tempfile::tempdir().map_err(ImageError::io(std::env::temp_dir()))?;
+    let folder = scratch.path().join("source");
+    let log = Log { recipe: &recipe.name, path: scratch.path().join("log") };
+    unpack(recipe, fetched.as_deref(), &folder, &log)?;
+    let seen = change.evidence.as_ref().map(|evidence| {
+        let text = fs::read(folder.join(&evidence.file)).unwrap_or_default();
+        String::from_utf8_lossy(&text).contains(&evidence.text)
+    });
     let mut all = Vec::new();
-    for patch in patches {
-        all.push(match apply(patch, folder, &["--forward"]) {
+    for patch in &change.patches {
+        all.push(match apply(&patch.value, &folder, &["--forward"]) {
             Ok(()) => PatchCheck::Applies,
-            Err(_) if apply(patch, folder, &["--reverse", "--dry-run"]).is_ok() => PatchCheck::Upstream,
+            Err(_) if apply(&patch.value, &folder, &["--reverse", "--dry-run"]).is_ok() => PatchCheck::Upstream,
             Err(hunk) => PatchCheck::Fails(hunk),
         });
     }
-    all
+    Ok((all, seen))
 }

@@ -147,6 +147,15 @@ pub struct Patch {
     pub bytes: Vec<u8>,
 }
 
+impl Patch {
+    /// SHA-256 of its content, in hexadecimal digits.
+    #[must_use]
+    pub fn sha256(&self) -> String {
+        use sha2::Digest;
+        crate::store::hex(&sha2::Sha256::digest(&self.bytes))
+    }
+}
+
 /// A recipe with everything that the layers lay over it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolved {

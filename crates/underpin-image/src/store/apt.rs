@@ -78,7 +78,11 @@ impl Archive {
         }
         self.update()?;
         if !known(self)? {
-            return Err(ImageError::GoneSource { what: format!("{name} {version}"), suite: self.suite.clone() });
+            let today = self.source_versions(name)?.pop().map_or_else(
+                || "it has no such source package".to_owned(),
+                |(version, sha256)| format!("today it has {version}, SHA-256 {sha256}"),
+            );
+            return Err(ImageError::GoneSource { what: format!("{name} {version}"), suite: self.suite.clone(), today });
         }
         self.run("apt-get", &words, folder).map(|_| ())
     }

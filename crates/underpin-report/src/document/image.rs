@@ -33,6 +33,9 @@ pub struct ImageBuildDocument {
     /// SHA-256 of the initramfs; absent in a plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initramfs_sha256: Option<String>,
+    /// The packages that were built for it from recipes, each after what it needs; in a plan those that would be.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub packages: Vec<ImagePackage>,
     /// Its files, by layer and path; directories are left out.
     pub files: Vec<ImageFile>,
     /// What a person should know.
@@ -76,6 +79,29 @@ pub struct ImageKernel {
     /// Size of the kernel's file; absent in a plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
+}
+
+/// A package that was built from a recipe.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ImagePackage {
+    /// The recipe.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// Its licence, an SPDX expression.
+    pub licence: String,
+    /// Where its sources are from.
+    pub source: String,
+    /// The checksum of everything that it is made from; absent in a plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// Whether it was in the store already.
+    pub cached: bool,
+    /// Seconds that it took, if it was built by this run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
+    /// The files of the layers that changed the recipe.
+    pub appends: Vec<String>,
 }
 
 /// One file of an image.

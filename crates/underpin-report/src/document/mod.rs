@@ -14,6 +14,7 @@ pub mod doctor;
 pub mod gain;
 pub mod image;
 pub mod image_doctor;
+pub mod image_layer;
 pub(crate) mod json;
 pub mod run;
 pub mod storm;
@@ -78,11 +79,13 @@ pub enum Verb {
     Doctor,
     /// `underpin image doctor`.
     ImageDoctor,
+    /// `underpin image layer`.
+    ImageLayer,
 }
 
 impl Verb {
     /// All of them, in the order of the manual.
-    pub const ALL: [Verb; 18] = [
+    pub const ALL: [Verb; 19] = [
         Verb::Tree,
         Verb::Check,
         Verb::Tags,
@@ -101,6 +104,7 @@ impl Verb {
         Verb::Run,
         Verb::Doctor,
         Verb::ImageDoctor,
+        Verb::ImageLayer,
     ];
 
     /// The verb as typed; the second document of a verb has a name of its own.
@@ -125,6 +129,7 @@ impl Verb {
             Verb::Run => "run",
             Verb::Doctor => "doctor",
             Verb::ImageDoctor => "image-doctor",
+            Verb::ImageLayer => "image-layer",
         }
     }
 
@@ -150,6 +155,7 @@ impl Verb {
             Verb::Run => "underpin.run/1",
             Verb::Doctor => "underpin.doctor/1",
             Verb::ImageDoctor => "underpin.image-doctor/1",
+            Verb::ImageLayer => "underpin.image-layer/1",
         }
     }
 }
@@ -238,6 +244,7 @@ pub fn schema(verb: Verb) -> serde_json::Value {
         Verb::Run => schema_of::<run::RunDocument>(),
         Verb::Doctor => schema_of::<doctor::DoctorDocument>(),
         Verb::ImageDoctor => schema_of::<image_doctor::ImageDoctorDocument>(),
+        Verb::ImageLayer => schema_of::<image_layer::ImageLayerDocument>(),
     }
 }
 

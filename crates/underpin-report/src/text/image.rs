@@ -25,6 +25,7 @@ pub fn image_build(document: &ImageBuildDocument, view: &View) -> Text {
         (None, container) => contained(&mut text, document, container.as_ref(), view),
     }
     row(&mut text, "command", &document.command.to_string(), view);
+    packages(&mut text, document, view);
     files(&mut text, document, view);
     for remark in &document.remarks {
         text.gap();
@@ -53,6 +54,36 @@ fn contained(text: &mut Text, document: &ImageBuildDocument, container: Option<&
     row(text, "files", &format!("{files} in {layers}, {}", size(container.bytes)), view);
     row(text, "manifest", &container.manifest, view);
     row(text, "user", &container.user, view);
+}
+
+fn packages(text: &mut Text, document: &ImageBuildDocument, view: &View) {
+    if document.packages.is_empty() {
+        return;
+    }
+    text.gap();
+    let columns = [
+        ("package", Align::Left),
+        ("version", Align::Left),
+        ("built", Align::Left),
+        ("licence and appends", Align::Left),
+    ];
+    let mut table = Table::new(&columns).flexible(3);
+    for package in &document.packages {
+        let built = match package.seconds {
+            Some(seconds) => format!("in {seconds:.1} s"),
+            None if package.cached => "before".to_owned(),
+            None => "not yet".to_owned(),
+        };
+        let mut words = vec![package.licence.clone()];
+        words.extend(package.appends.iter().cloned());
+        table.row(vec![
+            Span::new(Role::Plain, &package.name),
+            Span::new(Role::Plain, &package.version),
+            Span::new(Role::Plain, built),
+            Span::new(Role::Plain, words.join("; ")),
+        ]);
+    }
+    text.append(table.lines(view.usable()));
 }
 
 fn row(text: &mut Text, name: &str, words: &str, view: &View) {

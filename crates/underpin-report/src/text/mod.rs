@@ -15,6 +15,7 @@ mod doctor;
 mod findings;
 mod image;
 mod image_doctor;
+mod image_layer;
 mod load;
 mod paths;
 mod storm;
@@ -37,6 +38,7 @@ use crate::document::check::{AdviceRecord, CheckDocument};
 use crate::document::doctor::DoctorDocument;
 use crate::document::image::{ImageBuildDocument, ImageRunDocument};
 use crate::document::image_doctor::ImageDoctorDocument;
+use crate::document::image_layer::ImageLayerDocument;
 use crate::document::storm::StormDocument;
 use crate::document::suite::SuiteDocument;
 use crate::document::survey::SurveyDocument;
@@ -89,6 +91,8 @@ screens! {
     doctor::doctor(DoctorDocument);
     /// What is missing in an image.
     image_doctor::image_doctor(ImageDoctorDocument);
+    /// Layers, a recipe with who gave each line, or how appends stand to the sources.
+    image_layer::image_layer(ImageLayerDocument);
     /// The findings of a tree, worst first; empty if there are none.
     findings::findings(TreeDocument);
     /// What is in an image, or would be.

@@ -1,8 +1,10 @@
 //! `underpin image`.
 
 mod doctor;
+mod layer;
 
 pub use doctor::ImageDoctorArgs;
+pub use layer::{ImageLayerAction, ImageLayerArgs, LibcName};
 
 use super::DisplayArgs;
 use clap::{Args, Subcommand, ValueEnum};
@@ -41,6 +43,8 @@ pub enum ImageVerb {
     Build(Box<ImageBuildArgs>),
     Run(Box<ImageRunArgs>),
     Doctor(Box<ImageDoctorArgs>),
+    /// Show recipes and layers, and whether appends still apply
+    Layer(Box<ImageLayerArgs>),
 }
 
 /// Make an image of programs, their libraries and a kernel.
@@ -54,6 +58,10 @@ pub enum ImageVerb {
 /// With `--target oci` it is an image for containers, in the layout of the Open Container Initiative: the programs with
 /// their libraries, /tmp and an account without rights; no kernel, no shell. The first program is its entrypoint. What
 /// `image doctor` finds missing in it is told.
+///
+/// With `--libc` the names are recipes, or an image's list of them, from the layers that underpin carries and those of
+/// `--layer`: their sources are fetched through apt by version and checksum, and built with the tools of `underpin build`,
+/// once for each content of recipe, appends, tools and needed packages. `underpin image layer show` lists them.
 #[derive(Debug, Args)]
 #[command(after_help = "The kernel is Debian's, through apt; where apt has another archive,\n\
     UNDERPIN_DEBIAN_ARCHIVE names a mirror of Debian.\n\
@@ -64,17 +72,31 @@ pub enum ImageVerb {
     underpin image build app-arm64 --target qemu-aarch64 -o arm\n  \
     underpin image build app --root sysroot --target qemu-aarch64 -o arm\n  \
     underpin image build ./app -o app-image --dry-run   what would be in it\n  \
-    underpin image build ./app --target oci -o app.tar   for podman and docker\n\
+    underpin image build ./app --target oci -o app.tar   for podman and docker\n  \
+    underpin image build busybox --libc musl -o bb       built from source\n\
     \n\
     Next: `underpin image run app-image`, `underpin image doctor app.tar`.")]
 pub struct ImageBuildArgs {
-    /// The programs: paths, or names that are searched for in PATH; the first is what `run` starts
+    /// The programs: paths, or names that are searched for in PATH; with --libc names of recipes or images. The first is
+    /// what `run` starts
     #[arg(value_name = "PROG", required = true)]
     pub programs: Vec<PathBuf>,
 
     /// The machine, or a container (`oci`); for this processor if it is not given
     #[arg(long, value_name = "NAME", value_parser = ["qemu-x86_64", "qemu-aarch64", "oci", "oci-x86_64", "oci-aarch64"])]
     pub target: Option<String>,
+
+    /// Build recipes from source for this C library
+    #[arg(long, value_enum, value_name = "NAME", conflicts_with = "root")]
+    pub libc: Option<LibcName>,
+
+    /// Use the recipes and appends of this folder too (may be repeated)
+    #[arg(long, value_name = "DIR", requires = "libc")]
+    pub layer: Vec<PathBuf>,
+
+    /// Build recipes with this compiler
+    #[arg(long, value_enum, value_name = "NAME", requires = "libc")]
+    pub toolchain: Option<super::CompilerName>,
 
     /// The folder of the image; one of a machine that is there is brought up to date. A container's name that ends in
     /// .tar becomes one file instead of a folder
@@ -187,15 +209,20 @@ pub struct ImageRunArgs {
 impl ImageBuildArgs {
     /// The machine that was named, or the one for this processor.
     pub fn target(&self) -> Option<Target> {
-        let all = Target::ALL.into_iter();
-        match self.target.as_deref() {
-            None | Some("oci") => all.into_iter().find(|target| target.processor() == std::env::consts::ARCH),
-            Some(name) => all.into_iter().find(|target| name == target.name() || name == target.container()),
-        }
+        target(self.target.as_deref())
     }
 
     /// Whether it is for containers.
     pub fn is_container(&self) -> bool {
         self.target.as_ref().is_some_and(|name| name.starts_with("oci"))
+    }
+}
+
+/// The machine of a name, or the one for this processor.
+pub fn target(name: Option<&str>) -> Option<Target> {
+    let mut all = Target::ALL.into_iter();
+    match name {
+        None | Some("oci") => all.find(|target| target.processor() == std::env::consts::ARCH),
+        Some(name) => all.find(|target| name == target.name() || name == target.container()),
     }
 }

@@ -10,12 +10,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use underpin_image::boot::{Accelerator, Chosen, Machine, Qemu, choose};
+use underpin_image::image::ManifestPackage;
 use underpin_image::oci::{self, Form, Output, Settings};
-use underpin_image::plan::{ACCOUNT, Around, Plan, Recipe};
+use underpin_image::plan::{ACCOUNT, Around, Because, Plan, Recipe};
 use underpin_image::protocol::Request;
 use underpin_image::store::{Access, Kernel, Package, Store};
 use underpin_image::tree::source_date_epoch;
 use underpin_image::{Image, Target};
+use underpin_report::document::image::ImagePackage;
 use underpin_resolve::HostRoot;
 
 /// Where programs are looked for in a guest or a container.
@@ -47,6 +49,26 @@ pub struct ImageBuildPlan {
     pub json: bool,
     /// In how much detail.
     pub verbosity: u8,
+    /// The packages in it that were built from recipes.
+    pub packages: Vec<ImagePackage>,
+}
+
+/// Packages that were built from recipes, as an image takes them.
+pub struct Built {
+    /// The programs, the first of which the image starts.
+    pub programs: Vec<PathBuf>,
+    /// A folder in which all files are as in the image, and what loaders find besides.
+    pub sysroot: PathBuf,
+    /// A folder with the files that are no programs.
+    pub rest: PathBuf,
+    /// Which package each file is from, by its path without a slash in front.
+    pub owners: BTreeMap<PathBuf, String>,
+    /// The path that the image names as its program.
+    pub command: Option<PathBuf>,
+    /// For the manifest.
+    pub manifest: Vec<ManifestPackage>,
+    /// For the document.
+    pub packages: Vec<ImagePackage>,
 }
 
 /// How an image for containers is written.
@@ -107,7 +129,7 @@ fn replaceable(path: &Path) -> anyhow::Result<bool> {
 impl ImageBuildPlan {
     /// # Errors
     /// If a program cannot be in the image, with the reason.
-    pub fn new(args: ImageBuildArgs) -> anyhow::Result<ImageBuildPlan> {
+    pub fn new(args: ImageBuildArgs, built: Option<Built>) -> anyhow::Result<ImageBuildPlan> {
         let is_container = args.is_container();
         if !is_container && (args.user.is_some() || !args.env.is_empty() || args.force) {
             bail!("--user, --env and --force are for containers (--target oci)");
@@ -115,21 +137,22 @@ impl ImageBuildPlan {
         let target = args
             .target()
             .with_context(|| format!("no image is for this processor ({}): name a --target", std::env::consts::ARCH))?;
-        let sysroot = args.root.as_deref().map(folder).transpose()?;
+        let root = built.as_ref().map(|built| built.sysroot.as_path()).or(args.root.as_deref());
+        let sysroot = root.map(folder).transpose()?;
+        let programs = built.as_ref().map_or(&args.programs, |built| &built.programs);
+        let mut added_files = args.add.iter().map(|pair| added(pair)).collect::<anyhow::Result<Vec<_>>>()?;
+        added_files.extend(built.as_ref().map(|built| (built.rest.clone(), PathBuf::from("/"))));
         let recipe = Recipe {
             target,
             around: if is_container { Around::Container } else { Around::Machine },
-            programs: args
-                .programs
-                .iter()
-                .map(|name| program(name, sysroot.as_deref()))
-                .collect::<anyhow::Result<_>>()?,
-            added: args.add.iter().map(|pair| added(pair)).collect::<anyhow::Result<_>>()?,
+            programs: programs.iter().map(|name| program(name, sysroot.as_deref())).collect::<anyhow::Result<_>>()?,
+            added: added_files,
             time: source_date_epoch(std::env::var_os("SOURCE_DATE_EPOCH").as_deref())?,
             sysroot: sysroot.clone(),
         };
         let root = sysroot.map_or_else(HostRoot::new, HostRoot::sysroot);
-        let plan = Plan::new(&recipe, &root)?;
+        let mut plan = Plan::new(&recipe, &root)?;
+        let packages = built.map(|built| packaged(&mut plan, built)).unwrap_or_default();
         Ok(ImageBuildPlan {
             container: is_container.then(|| Container::new(&args, &plan, recipe.time)).transpose()?,
             plan,
@@ -141,6 +164,7 @@ impl ImageBuildPlan {
             dry_run: args.dry_run,
             json: args.display.json,
             verbosity: args.display.verbose,
+            packages,
         })
     }
 
@@ -159,8 +183,25 @@ impl ImageBuildPlan {
     }
 }
 
+/// Tells the plan which package each file is from.
+fn packaged(plan: &mut Plan, built: Built) -> Vec<ImagePackage> {
+    for (path, because) in &mut plan.reasons {
+        if let Some(name) = built.owners.get(path) {
+            *because = Because::Package { name: name.clone() };
+        }
+    }
+    plan.packages = built.manifest;
+    if let Some(command) = built.command {
+        plan.command = command;
+    }
+    built.packages
+}
+
 /// The store below underpin's cache.
-fn store() -> anyhow::Result<Store> {
+///
+/// # Errors
+/// If there is no cache.
+pub fn store() -> anyhow::Result<Store> {
     Ok(Store::new(super::cache()?.join("image")))
 }
 

@@ -1,6 +1,6 @@
 //! `underpin build`: runs the plan, confirms the results, and puts them in their places.
 
-mod steps;
+pub(in crate::commands) mod steps;
 
 use crate::cli::BuildArgs;
 use crate::doctor::Host;

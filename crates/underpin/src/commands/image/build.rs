@@ -73,6 +73,7 @@ fn document(build: &ImageBuildPlan, built: Option<&Built>) -> ImageBuildDocument
         container: None,
         initramfs_bytes: initramfs.map(|file| file.bytes),
         initramfs_sha256: initramfs.map(|file| file.sha256.clone()),
+        packages: build.packages.clone(),
         files: files.collect(),
         remarks: plan.remarks.clone(),
     }

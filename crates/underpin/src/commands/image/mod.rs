@@ -2,8 +2,11 @@
 
 mod build;
 mod doctor;
+mod layer;
+mod packages;
 mod receive;
 mod run;
+mod tools;
 
 use crate::cli::{ImageArgs, ImageVerb};
 use crate::exit::Exit;
@@ -21,9 +24,11 @@ use underpin_sys::{RunEnd, Supervised, supervise_twice};
 pub fn supervised(args: ImageArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
     match supervise_twice()? {
         Supervised::Worker => match args.verb {
-            ImageVerb::Build(args) => build::run(&ImageBuildPlan::new(*args)?, screen),
+            ImageVerb::Build(args) if args.libc.is_some() => packages::run(*args, screen),
+            ImageVerb::Build(args) => build::run(&ImageBuildPlan::new(*args, None)?, screen),
             ImageVerb::Run(args) => run::run(&ImageRunPlan::new(*args)?, screen),
             ImageVerb::Doctor(args) => doctor::run(*args, screen),
+            ImageVerb::Layer(args) => layer::run(&args, screen),
         },
         Supervised::Over(RunEnd::Exited(code)) => Ok(Exit::Command(u8::try_from(code).unwrap_or(u8::MAX))),
         Supervised::Over(RunEnd::Signalled(signal)) => Ok(Exit::by_signal(signal)),

@@ -1,0 +1,214 @@
+//! `underpin image build --libc`: recipes become packages, and packages an image.
+
+use super::build;
+use super::tools::Toolbox;
+use crate::cli::{ImageBuildArgs, LibcName};
+use crate::exit::Exit;
+use crate::plan::{BuiltPackages, ImageBuildPlan, image_store};
+use crate::progress::Progress;
+use crate::screen::Screen;
+use anyhow::{Context, bail};
+use std::path::{Path, PathBuf};
+use underpin_image::Target;
+use underpin_image::image::{ManifestChange, ManifestPackage};
+use underpin_image::layer::Layers;
+use underpin_image::package::{Event, Package, build_all, root};
+use underpin_image::recipe::{Given, Origin, RecipeError, Resolved, Source};
+use underpin_image::store::{Access, Store};
+use underpin_report::document::image::{ImageBuildDocument, ImagePackage};
+use underpin_report::text;
+
+/// Whose files are only looked for by loaders: an image has those that its programs need.
+const LIBRARY: &str = "glibc";
+
+/// What was asked for by name.
+struct Wanted {
+    target: Target,
+    /// The packages of the image itself, in their order.
+    names: Vec<Given<String>>,
+    /// All of them and what they need.
+    recipes: Vec<Resolved>,
+    command: Option<Given<String>>,
+}
+
+/// Builds packages and an image of them, or shows what would be built.
+///
+/// # Errors
+/// If a recipe is wrong, or something cannot be fetched, built or written.
+pub fn run(args: ImageBuildArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let Some(libc) = args.libc else { bail!("--libc is missing") };
+    let layers = Layers::read(&args.layer)?;
+    let target = args.target().context("no image is for this processor: name a --target")?;
+    let board = args.target.as_deref().unwrap_or(target.name());
+    let toolbox = Toolbox::new(libc, target, board, args.toolchain)?;
+    let wanted = Wanted::new(&args.programs, &layers, libc, target, &toolbox)?;
+    if args.dry_run {
+        let document = planned(&wanted, &args);
+        if args.display.json {
+            screen.json(&document)?;
+        } else {
+            screen.show(&text::image_build(&document, &screen.view(args.display.verbose)));
+        }
+        return Ok(Exit::Fine);
+    }
+    let store = image_store()?;
+    let access = if args.offline { Access::Offline } else { Access::Online };
+    let packages = packages(&wanted.recipes, &toolbox, target, &store, access)?;
+    let folder = tempfile::Builder::new().prefix("root-").tempdir_in(store.folder())?;
+    let built = wanted.rooted(&packages, &toolbox, folder.path())?;
+    build::run(&ImageBuildPlan::new(args, Some(built))?, screen)
+}
+
+/// Fetches and builds what is not in the store, with progress.
+///
+/// # Errors
+/// As for [`build_all`].
+pub fn packages(
+    recipes: &[Resolved],
+    toolbox: &Toolbox,
+    target: Target,
+    store: &Store,
+    access: Access,
+) -> anyhow::Result<Vec<Package>> {
+    std::fs::create_dir_all(store.folder()).with_context(|| store.folder().display().to_string())?;
+    let tools = toolbox.ready(target)?;
+    let progress = Progress::words();
+    let tell = |event: Event<'_>| match event {
+        Event::Fetching(name) => progress.say(format!("fetching {name} ...")),
+        Event::Building(name, left) => progress.say(format!("building {name} ({left} left) ...")),
+        Event::Done(_) => {}
+    };
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let packages = build_all(store, recipes, &tools, access, processors, &tell)?;
+    progress.clear();
+    Ok(packages)
+}
+
+impl Wanted {
+    fn new(
+        given: &[PathBuf],
+        layers: &Layers,
+        libc: LibcName,
+        target: Target,
+        toolbox: &Toolbox,
+    ) -> anyhow::Result<Wanted> {
+        let (mut names, mut command) = (Vec::new(), None);
+        for name in given {
+            let name = name.display().to_string();
+            match layers.image(&name) {
+                Some(image) => {
+                    names.extend(image.packages.iter().cloned());
+                    command = command.or_else(|| image.command.clone());
+                }
+                None if layers.recipe(&name).is_none() => {
+                    return Err(RecipeError::Unknown { name, by: None }.into());
+                }
+                None => names.push(of_command_line(&name)),
+            }
+        }
+        let mut all = names.clone();
+        if libc == LibcName::Glibc {
+            all.push(of_command_line(LIBRARY));
+        }
+        let recipes = layers.closure(&all, &toolbox.selection)?;
+        Ok(Wanted { target, names, recipes, command })
+    }
+
+    /// The root file system, and what the image and its documents say about it.
+    fn rooted(&self, packages: &[Package], toolbox: &Toolbox, folder: &Path) -> anyhow::Result<BuiltPackages> {
+        let (all, rest) = (folder.join("all"), folder.join("rest"));
+        let of = |name: &Given<String>| packages.iter().find(|package| package.recipe.name == name.value);
+        let mut in_image: Vec<&Package> = Vec::new();
+        for package in self.names.iter().filter_map(of) {
+            if !in_image.iter().any(|known| known.key == package.key) {
+                in_image.push(package);
+            }
+        }
+        let rooted = root(&in_image, &all, &rest)?;
+        for program in &rooted.programs {
+            toolbox.confirm(&all.join(program), rooted.owners.get(program).map_or("", String::as_str))?;
+        }
+        if let Some(library) = packages.iter().find(|package| package.recipe.name == LIBRARY) {
+            underpin_image::package::beside(library, &all)?;
+        }
+        let command = self.command.as_ref().map(|command| {
+            let path = Path::new(command.value.trim_start_matches('/'));
+            if rooted.owners.contains_key(path) {
+                return Ok(Path::new("/").join(path));
+            }
+            let reason = format!("no package of the image has `{}`, which it is to start", command.value);
+            Err(RecipeError::At { file: command.origin.file.clone(), line: command.origin.line, reason })
+        });
+        let version = |name: &str| packages.iter().find(|package| package.recipe.name == name);
+        let version = |name: &str| version(name).map_or("", |package| package.recipe.version.value.as_str());
+        Ok(BuiltPackages {
+            programs: rooted.programs.iter().map(|path| all.join(path)).collect(),
+            owners: rooted
+                .owners
+                .into_iter()
+                .map(|(path, name)| (path, format!("{name} {}", version(&name))))
+                .collect(),
+            sysroot: all,
+            rest,
+            command: command.transpose()?,
+            manifest: packages.iter().map(manifest).collect(),
+            packages: packages.iter().map(|package| listed(&package.recipe, Some(package))).collect(),
+        })
+    }
+}
+
+fn of_command_line(name: &str) -> Given<String> {
+    let origin = Origin { layer: String::new(), file: "the command line".into(), line: 1 };
+    Given { value: name.to_owned(), origin }
+}
+
+fn planned(wanted: &Wanted, args: &ImageBuildArgs) -> ImageBuildDocument {
+    let command = wanted.command.as_ref().or(wanted.names.first()).map_or("", |name| name.value.as_str());
+    ImageBuildDocument {
+        schema: underpin_report::document::SchemaTag::new(),
+        target: if args.is_container() { wanted.target.container() } else { wanted.target.name() }.to_owned(),
+        folder: super::raw(&args.output),
+        dry_run: true,
+        unchanged: false,
+        command: command.into(),
+        kernel: None,
+        container: None,
+        initramfs_bytes: None,
+        initramfs_sha256: None,
+        packages: wanted.recipes.iter().map(|recipe| listed(recipe, None)).collect(),
+        files: Vec::new(),
+        remarks: Vec::new(),
+    }
+}
+
+fn listed(recipe: &Resolved, package: Option<&Package>) -> ImagePackage {
+    let built = package.filter(|package| !package.cached);
+    ImagePackage {
+        name: recipe.name.clone(),
+        version: recipe.version.value.clone(),
+        licence: recipe.licence.value.clone(),
+        source: recipe.source.value.words(),
+        key: package.map(|package| package.key.clone()),
+        cached: package.is_some_and(|package| package.cached),
+        seconds: built.map(|package| package.record.seconds.iter().map(|(_, seconds)| seconds).sum()),
+        appends: recipe.appends.iter().map(|append| append.file.display().to_string()).collect(),
+    }
+}
+
+fn manifest(package: &Package) -> ManifestPackage {
+    let recipe = &package.recipe;
+    let appends = recipe.appends.iter().map(|append| (append.file.display().to_string(), append.sha256.clone()));
+    let patches = recipe.patches.iter().map(|patch| (patch.value.file.display().to_string(), patch.value.sha256()));
+    ManifestPackage {
+        name: recipe.name.clone(),
+        version: recipe.version.value.clone(),
+        licence: recipe.licence.value.clone(),
+        source: recipe.source.value.words(),
+        source_sha256: match &recipe.source.value {
+            Source::Debian { sha256, .. } => Some(sha256.clone()),
+            _ => None,
+        },
+        key: package.key.clone(),
+        changed_by: appends.chain(patches).map(|(file, sha256)| ManifestChange { file, sha256 }).collect(),
+    }
+}
