@@ -60,6 +60,14 @@ pub enum ImageError {
         /// Its limit.
         limit: u64,
     },
+    /// A disk with less room than the files need.
+    #[error("the files do not fit: a disk for them has at least {needed} MiB, and {given} MiB were asked for")]
+    TooSmall {
+        /// Enough.
+        needed: u64,
+        /// What was asked for.
+        given: u64,
+    },
     /// Bytes of a format that are not what the format says.
     #[error("{}: byte {offset}: {reason}", path.display())]
     Malformed {

@@ -11,11 +11,47 @@ pub enum Target {
     QemuX86_64,
     /// QEMU's virt with an aarch64 processor.
     QemuAarch64,
+    /// The Raspberry Pi 4 Model B, started from a card. QEMU has the board from 9 on.
+    Rpi4,
+}
+
+/// What holds the root file system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Memory: the kernel unpacks an archive.
+    Initramfs,
+    /// A disk of the emulator with an ext4 file system.
+    Ext4,
+    /// A card with a boot partition (FAT) and a root partition (ext4).
+    Sd,
+}
+
+impl Format {
+    /// What `--format` calls it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Initramfs => "initramfs",
+            Format::Ext4 => "ext4",
+            Format::Sd => "sd",
+        }
+    }
 }
 
 impl Target {
     /// All of them.
-    pub const ALL: [Target; 2] = [Target::QemuX86_64, Target::QemuAarch64];
+    pub const ALL: [Target; 3] = [Target::QemuX86_64, Target::QemuAarch64, Target::Rpi4];
+    /// Machines that exist in an emulator only.
+    pub const VIRTUAL: [Target; 2] = [Target::QemuX86_64, Target::QemuAarch64];
+
+    /// What can hold its root file system; the first is the usual one.
+    #[must_use]
+    pub fn formats(self) -> &'static [Format] {
+        match self {
+            Target::QemuX86_64 | Target::QemuAarch64 => &[Format::Initramfs, Format::Ext4],
+            Target::Rpi4 => &[Format::Sd],
+        }
+    }
 
     /// What `--target` calls it.
     #[must_use]
@@ -23,6 +59,7 @@ impl Target {
         match self {
             Target::QemuX86_64 => "qemu-x86_64",
             Target::QemuAarch64 => "qemu-aarch64",
+            Target::Rpi4 => "rpi4",
         }
     }
 
@@ -31,7 +68,7 @@ impl Target {
     pub fn container(self) -> &'static str {
         match self {
             Target::QemuX86_64 => "oci-x86_64",
-            Target::QemuAarch64 => "oci-aarch64",
+            Target::QemuAarch64 | Target::Rpi4 => "oci-aarch64",
         }
     }
 
@@ -40,7 +77,7 @@ impl Target {
     pub fn processor(self) -> &'static str {
         match self {
             Target::QemuX86_64 => "x86_64",
-            Target::QemuAarch64 => "aarch64",
+            Target::QemuAarch64 | Target::Rpi4 => "aarch64",
         }
     }
 
@@ -49,7 +86,7 @@ impl Target {
     pub fn debian(self) -> &'static str {
         match self {
             Target::QemuX86_64 => "amd64",
-            Target::QemuAarch64 => "arm64",
+            Target::QemuAarch64 | Target::Rpi4 => "arm64",
         }
     }
 
@@ -58,7 +95,7 @@ impl Target {
     pub fn machine(self) -> Machine {
         match self {
             Target::QemuX86_64 => Machine::X86_64,
-            Target::QemuAarch64 => Machine::AARCH64,
+            Target::QemuAarch64 | Target::Rpi4 => Machine::AARCH64,
         }
     }
 }
@@ -71,7 +108,7 @@ impl fmt::Display for Target {
 
 /// A name that no target has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no target is called `{0}`: expected qemu-x86_64 or qemu-aarch64")]
+#[error("no target is called `{0}`: expected qemu-x86_64, qemu-aarch64 or rpi4")]
 pub struct UnknownTarget(pub String);
 
 impl FromStr for Target {

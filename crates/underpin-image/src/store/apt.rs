@@ -11,6 +11,8 @@ use underpin_sys::{Limits, RunEnd, Spawn, Streams, end_requests};
 
 /// The release whose kernels for virtual machines have virtio built in: the initramfs needs no module.
 pub(super) const SUITE: &str = "trixie";
+/// The suite with the part that has firmware of boards.
+pub(super) const FIRMWARE: &str = "trixie/non-free-firmware";
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 /// The variable that names Debian's archive, for machines whose own apt has another one.
 const VARIABLE: &str = "UNDERPIN_DEBIAN_ARCHIVE";
@@ -37,7 +39,8 @@ impl Archive {
                 ),
             });
         }
-        let folder = store.join("apt").join(format!("{suite}-{architecture}"));
+        let (release, component) = suite.split_once('/').unwrap_or((suite, "main"));
+        let folder = store.join("apt").join(format!("{}-{architecture}", suite.replace('/', "-")));
         for name in ["lists/partial", "cache/archives/partial", "state", "etc/apt.conf.d", "etc/preferences.d"] {
             let path = folder.join(name);
             fs::create_dir_all(&path).map_err(ImageError::io(&path))?;
@@ -46,7 +49,7 @@ impl Archive {
         let sources = archive.folder.join("etc/sources.list");
         if !sources.exists() {
             let kind = if architecture == SOURCE { "deb-src" } else { "deb" };
-            let text = format!("{kind} [signed-by={KEYRING}] {} {suite} main\n", mirror()?);
+            let text = format!("{kind} [signed-by={KEYRING}] {} {release} {component}\n", mirror()?);
             fs::write(&sources, text).map_err(ImageError::io(&sources))?;
         }
         let status = archive.folder.join("state/status");
@@ -105,10 +108,10 @@ impl Archive {
         Ok(Record(text.split("\n\n").next().unwrap_or_default().to_owned()))
     }
 
-    /// The package with the newest kernel for virtual machines: what the meta-package leads to. Its files are in itself
+    /// The package with the newest kernel for a machine: what the meta-package leads to. Its files are in itself
     /// or, since Linux 7, in a package `linux-binary-...` that it depends on.
     pub(super) fn kernel(&self, target: Target) -> Result<Package, ImageError> {
-        let mut record = self.show(&format!("linux-image-cloud-{}", target.debian()))?;
+        let mut record = self.show(&meta_package(target))?;
         for prefix in ["linux-image-", "linux-binary-"] {
             if let Some(name) = record.depends_on(prefix) {
                 record = self.show(&name)?;
@@ -117,8 +120,8 @@ impl Archive {
         self.package(&record)
     }
 
-    /// The package that the index has now.
-    pub(super) fn newest(&self, name: &str) -> Result<Package, ImageError> {
+    /// The package of this very name that the index has now.
+    pub(super) fn named(&self, name: &str) -> Result<Package, ImageError> {
         self.package(&self.show(name)?)
     }
 
@@ -187,6 +190,14 @@ impl Archive {
         }
         arguments.extend(words.iter().map(OsString::from));
         output(tool, &arguments, directory)
+    }
+}
+
+/// The package that always depends on the newest kernel. Those for virtual machines have no drivers of boards.
+pub(crate) fn meta_package(target: Target) -> String {
+    match target {
+        Target::QemuX86_64 | Target::QemuAarch64 => format!("linux-image-cloud-{}", target.debian()),
+        Target::Rpi4 => format!("linux-image-{}", target.debian()),
     }
 }
 

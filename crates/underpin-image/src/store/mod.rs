@@ -7,8 +7,11 @@
 mod apt;
 mod kernel;
 mod source;
+mod parts;
 
+pub(crate) use apt::meta_package;
 pub use kernel::Kernel;
+pub use parts::{Firmware, Parts};
 
 use crate::ImageError;
 use serde::{Deserialize, Serialize};
@@ -68,6 +71,20 @@ impl Store {
         access: Access,
     ) -> Result<Kernel, ImageError> {
         kernel::get(self, target, locked, access)
+    }
+
+    /// What a disk or card with this kernel needs besides it; `locked` is the firmware's package, if the image names one.
+    ///
+    /// # Errors
+    /// As for [`Store::kernel`], and if a package lacks a part.
+    pub fn parts(
+        &self,
+        target: crate::Target,
+        kernel: &Kernel,
+        locked: Option<&Package>,
+        access: Access,
+    ) -> Result<Parts, ImageError> {
+        parts::get(self, target, kernel, locked, access)
     }
 
     /// The newest kernel of the suite as the archive has it now.

@@ -85,7 +85,7 @@ impl Store {
         let _lock = self.lock()?;
         let archive = apt::Archive::open(&self.folder, apt::SUITE, architecture)?;
         archive.update()?;
-        archive.newest(name)
+        archive.named(name)
     }
 }
 
