@@ -37,7 +37,10 @@ const PACKAGES: [(&str, &[&str]); 19] = [
             "libc6-s390x-cross",
         ],
     ),
-    ("images that are started, and a judge of their archives", &["qemu-system-x86", "qemu-system-arm", "cpio"]),
+    (
+        "images that are started, and judges of their archives, disks and cards",
+        &["qemu-system-x86", "qemu-system-arm", "cpio", "dosfstools", "mtools", "fdisk"],
+    ),
     ("build systems", &["make", "cmake", "meson", "ninja-build", "autoconf", "automake", "libtool"]),
     (
         "what build-trials compares with and starts",

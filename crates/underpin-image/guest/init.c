@@ -1,6 +1,7 @@
-/* The first process of a guest. It asks the host what to run, over the virtio port named "underpin.0", runs it, sends back
- * what it wrote and used, and turns the machine off. The console is the kernel's: nothing here writes to it but what leads to
- * a panic.
+/* The first process of a guest. If the image's root is on a disk, it finds and enters it (disk.h). Then it asks the host what
+ * to run, over the virtio port named "underpin.0", runs it, sends back what it wrote and used, and turns the machine off. The
+ * console is the kernel's: nothing here writes to it but what leads to a panic. On a board without virtio the frames go over
+ * the console (console.h); without a host the image's own command runs on it.
  *
  * No C library: system calls only, so that the same file serves every image. The protocol is src/protocol.rs. */
 
@@ -120,6 +121,8 @@ static void die(const char *why) {
 
 /* ---- the port ---- */
 
+#include "console.h"
+
 static void send_all(const void *from, u64 size) {
     const unsigned char *at = from;
     while (size) {
@@ -134,6 +137,10 @@ static void send_all(const void *from, u64 size) {
 static void send_frame(enum channel channel, const void *payload, u32 size) {
     unsigned char head[8] = {(unsigned char)channel, 0, 0, 0};
     memcpy(head + 4, &size, 4);
+    if (way == BY_CONSOLE) {
+        send_line(head, sizeof head, payload, size);
+        return;
+    }
     send_all(head, sizeof head);
     send_all(payload, size);
 }
@@ -414,11 +421,16 @@ static void loopback_up(void) {
     if (socket >= 0) close_file((int)socket);
 }
 
+#include "disk.h"
+
 static void prepare(void) {
     system_call(SYS_umask, 0, 0, 0, 0, 0, 0);
     mount("devtmpfs", "/dev", "devtmpfs", "mode=0755");
     mount("proc", "/proc", "proc", 0);
     mount("sysfs", "/sys", "sysfs", 0);
+    load_modules();
+    enter_root();
+    choose_way();
     mount("devpts", "/dev/pts", "devpts", "mode=0620,ptmxmode=0666");
     mount("tmpfs", "/dev/shm", "tmpfs", "mode=1777");
     link_to("/proc/self/fd", "/dev/fd");
@@ -429,10 +441,33 @@ static void prepare(void) {
     system_call(SYS_umask, 022, 0, 0, 0, 0, 0);
 }
 
+/* What is written to a disk is on it, and its file system is clean. */
+static void turn_off(void) {
+    system_call(SYS_sync, 0, 0, 0, 0, 0, 0);
+    if (has_disk) system_call(SYS_mount, 0, (i64) "/", 0, MS_REMOUNT | MS_RDONLY, 0, 0);
+    system_call(SYS_reboot, REBOOT_MAGIC1, REBOOT_MAGIC2, REBOOT_POWER_OFF, 0, 0, 0);
+    die("the machine cannot be turned off");
+}
+
+/* Without a host: the image's command with the console as its streams. Its name was kept before the root was entered. */
+static void run_alone(void) {
+    static char *none[] = {0};
+    struct request request = {.arguments = own_command, .environment = none, .directory = "/"};
+    int console = open_file("/dev/console", O_RDWR), status = 0;
+    struct usage usage;
+    if (!own_command[0]) die("neither a host nor the image names a command");
+    i64 command = system_call(SYS_clone, SIGCHLD, 0, 0, 0, 0, 0);
+    if (command == 0) start(&request, console, console, console);
+    while (command > 0 && !reap(command, &status, &usage)) pause_ms(10);
+    turn_off();
+}
+
 void first_process(void) {
     static const char hello[] = "{\"protocol\":1}\n";
     prepare();
-    find_port();
+    if (way == ALONE) run_alone();
+    if (way == BY_CONSOLE) open_console();
+    else find_port();
     send_frame(HELLO, hello, sizeof hello - 1);
     struct request request = receive_request();
     run(&request);
@@ -442,6 +477,5 @@ void first_process(void) {
     struct pollfd polled = {port, POLLIN, 0};
     struct timespec patience = {FAREWELL_MS / 1000, 0};
     system_call(SYS_ppoll, (i64)&polled, 1, (i64)&patience, 0, 8, 0);
-    system_call(SYS_reboot, REBOOT_MAGIC1, REBOOT_MAGIC2, REBOOT_POWER_OFF, 0, 0, 0);
-    die("the machine cannot be turned off");
+    turn_off();
 }

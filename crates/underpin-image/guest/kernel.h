@@ -16,6 +16,7 @@ typedef long i64;
 #define SYS_mmap 9
 #define SYS_rt_sigprocmask 14
 #define SYS_ioctl 16
+#define SYS_pread64 17
 #define SYS_nanosleep 35
 #define SYS_socket 41
 #define SYS_clone 56
@@ -25,6 +26,8 @@ typedef long i64;
 #define SYS_chdir 80
 #define SYS_umask 95
 #define SYS_setsid 112
+#define SYS_chroot 161
+#define SYS_sync 162
 #define SYS_mount 165
 #define SYS_reboot 169
 #define SYS_getdents64 217
@@ -37,6 +40,7 @@ typedef long i64;
 #define SYS_signalfd4 289
 #define SYS_dup3 292
 #define SYS_pipe2 293
+#define SYS_finit_module 313
 #define SYS_statx 332
 #define O_DIRECTORY 0200000
 
@@ -63,14 +67,17 @@ __asm__(".globl _start\n_start:\n\txor %ebp, %ebp\n\tand $-16, %rsp\n\tcall firs
 #define SYS_symlinkat 36
 #define SYS_mount 40
 #define SYS_chdir 49
+#define SYS_chroot 51
 #define SYS_openat 56
 #define SYS_close 57
 #define SYS_pipe2 59
 #define SYS_getdents64 61
 #define SYS_read 63
 #define SYS_write 64
+#define SYS_pread64 67
 #define SYS_ppoll 73
 #define SYS_signalfd4 74
+#define SYS_sync 81
 #define SYS_exit_group 94
 #define SYS_nanosleep 101
 #define SYS_clock_gettime 113
@@ -83,6 +90,7 @@ __asm__(".globl _start\n_start:\n\txor %ebp, %ebp\n\tand $-16, %rsp\n\tcall firs
 #define SYS_execve 221
 #define SYS_mmap 222
 #define SYS_wait4 260
+#define SYS_finit_module 273
 #define SYS_statx 291
 #define O_DIRECTORY 040000
 
@@ -108,6 +116,7 @@ __asm__(".globl _start\n_start:\n\tmov x29, #0\n\tmov x30, #0\n\tbl first_proces
 #define O_RDONLY 0
 #define O_WRONLY 1
 #define O_RDWR 2
+#define O_NOCTTY 0400
 #define O_NONBLOCK 04000
 #define O_CLOEXEC 02000000
 #define F_SETFL 4
@@ -137,10 +146,19 @@ __asm__(".globl _start\n_start:\n\tmov x29, #0\n\tmov x30, #0\n\tbl first_proces
 #define REBOOT_MAGIC2 672274793
 #define REBOOT_POWER_OFF 0x4321fedc
 
+#define MS_RDONLY 1
+#define MS_REMOUNT 32
+#define MS_MOVE 8192
+#define TCGETS 0x5401
+#define TCSETS 0x5402
+#define VTIME 5
+#define VMIN 6
+
 #define ENOENT 2
 #define EINTR 4
 #define EAGAIN 11
 #define EACCES 13
+#define EEXIST 17
 #define ENOTDIR 20
 #define EISDIR 21
 #define EINVAL 22
@@ -178,4 +196,9 @@ struct statx {
     u32 links, uid, gid;
     u16 mode, spare;
     u64 rest[28];
+};
+
+struct termios {
+    u32 input, output, control, local;
+    u8 line, characters[19];
 };

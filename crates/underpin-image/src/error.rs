@@ -148,6 +148,24 @@ pub enum ImageError {
         /// What is wrong.
         reason: String,
     },
+    /// The emulator is too old for a board.
+    #[error(
+        "{} is QEMU {version}, and {board}, on which images for {target} are started, is there from {since} on: \
+         Debian 13 has it, and Debian 12 with `apt-get install -t bookworm-backports qemu-system-arm`",
+        path.display()
+    )]
+    NoBoard {
+        /// The program.
+        path: PathBuf,
+        /// Its version.
+        version: String,
+        /// QEMU's name of the board.
+        board: &'static str,
+        /// The first version that has it.
+        since: u32,
+        /// For which target.
+        target: &'static str,
+    },
     /// Debian's archive cannot be used.
     #[error("Debian's archive cannot be used: {reason}")]
     NoApt {

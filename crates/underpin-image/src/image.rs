@@ -1,21 +1,27 @@
-//! An image as a folder: kernel, initramfs, a lock of what was fetched, and a manifest that says what is in it.
+//! An image as a folder: kernel, initramfs, perhaps a disk or a card, a lock of what was fetched, and a manifest that says what is in it.
 //!
 //! The manifest is written last and has the checksums of the rest: a folder in which a run was killed is built again. It also has a
 //! key, the checksum of everything that the image is made from; if that is the same, nothing is written.
 
+mod disk;
+
+pub use disk::ManifestDisk;
+
 use crate::plan::{Because, Plan};
-use crate::store::{Kernel, Package, hex, settle, sha256_of};
-use crate::write::cpio;
+use crate::store::{Kernel, Package, Parts, hex, settle, sha256_of};
+use crate::target::Format;
+use crate::write::{Place, cpio};
 use crate::{Content, ImageError, Kind, Target};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Raised when the same input makes other bytes.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 const MANIFEST: &str = "image.json";
 const LOCK: &str = "image.lock";
 const KERNEL: &str = "vmlinuz";
@@ -40,6 +46,15 @@ pub struct Manifest {
     pub initramfs: ManifestFile,
     /// Its archives.
     pub layers: Vec<ManifestLayer>,
+    /// The disk or card with the root file system, if that is not in the initramfs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<ManifestDisk>,
+    /// The device tree with which an emulator starts a board.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_tree: Option<ManifestFile>,
+    /// The package of a board's firmware.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub firmware: Option<Package>,
     /// What was built for it from recipes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub packages: Vec<ManifestPackage>,
@@ -73,6 +88,19 @@ pub struct ManifestChange {
     pub file: String,
     /// Of its content.
     pub sha256: String,
+}
+
+/// What an image is made from besides its plan.
+#[derive(Clone, Copy, Debug)]
+pub struct Material<'a> {
+    /// The kernel.
+    pub kernel: &'a Kernel,
+    /// Modules, device tree and firmware, if the root is on a disk.
+    pub parts: &'a Parts,
+    /// What holds the root file system.
+    pub format: Format,
+    /// The disk's size in bytes, if it is not to be computed.
+    pub size: Option<u64>,
 }
 
 /// One file of the image's folder.
@@ -153,22 +181,33 @@ pub struct Built {
 struct Lock {
     format: u32,
     kernel: Package,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    firmware: Option<Package>,
 }
 
-/// The kernel's package that an image's folder names; `None` if there is no lock.
+/// The packages that an image's folder names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Locked {
+    /// The kernel's.
+    pub kernel: Option<Package>,
+    /// That of the board's firmware.
+    pub firmware: Option<Package>,
+}
+
+/// What the lock of an image's folder names; nothing if there is no lock.
 ///
 /// # Errors
 /// If there is a lock that cannot be read.
-pub fn locked(folder: &Path) -> Result<Option<Package>, ImageError> {
+pub fn locked(folder: &Path) -> Result<Locked, ImageError> {
     let path = folder.join(LOCK);
-    let Ok(text) = fs::read(&path) else { return Ok(None) };
+    let Ok(text) = fs::read(&path) else { return Ok(Locked::default()) };
     let damaged = |error: serde_json::Error| ImageError::Malformed {
         path: path.clone(),
         offset: error.column() as u64,
         reason: format!("not a lock ({error}): remove it, or build with --update"),
     };
     let lock: Lock = serde_json::from_slice(&text).map_err(damaged)?;
-    Ok(Some(lock.kernel))
+    Ok(Locked { kernel: Some(lock.kernel), firmware: lock.firmware })
 }
 
 impl Image {
@@ -203,8 +242,9 @@ impl Image {
     ///
     /// # Errors
     /// If something cannot be read or written, or the folder holds what is not an image.
-    pub fn build(plan: &Plan, kernel: &Kernel, folder: &Path) -> Result<Built, ImageError> {
-        let sums = Sums::new(plan, kernel)?;
+    pub fn build(plan: &Plan, material: &Material<'_>, folder: &Path) -> Result<Built, ImageError> {
+        let kernel = material.kernel;
+        let sums = Sums::new(plan, material)?;
         if let Ok(image) = Image::open(folder)
             && image.manifest.key == sums.key
             && image.is_whole()
@@ -212,14 +252,27 @@ impl Image {
             return Ok(Built { image, unchanged: true });
         }
         prepare(folder)?;
-        let time = plan.layers.first().map_or(0, |layer| layer.tree.time());
-        let (initramfs, layers) = initramfs(plan, &sums, folder)?;
-        let vmlinuz = write(folder, KERNEL, |out, to| Content::host(&kernel.path)?.copy(out, to))?;
+        let files = Files { folder };
+        let (initramfs, layers, disk) = match material.format {
+            Format::Initramfs => {
+                let (initramfs, layers) = initramfs(plan, &sums, &files)?;
+                (initramfs, layers, None)
+            }
+            Format::Ext4 | Format::Sd => {
+                let (initramfs, layer) = starter(plan, material, &sums, &files)?;
+                let disk = disk::write(plan, material, &sums, &files, &folder.join(INITRAMFS))?;
+                (initramfs, vec![layer], Some(disk))
+            }
+        };
+        let vmlinuz = files.write(KERNEL, |out, to| Content::host(&kernel.path)?.copy(out, to))?;
+        let tree = material.parts.device_tree.as_deref().map(disk::emulator_tree).transpose()?;
+        let tree = tree.map(|bytes| files.write(disk::DEVICE_TREE, |out, to| Content::from(bytes).copy(out, to)));
+        let firmware = material.parts.firmware.as_ref().map(|firmware| firmware.package.clone());
         let manifest = Manifest {
             format: FORMAT,
             target: plan.target.name().to_owned(),
             key: sums.key,
-            time,
+            time: plan.time(),
             command: plan.command.display().to_string(),
             kernel: ManifestKernel {
                 file: vmlinuz,
@@ -229,11 +282,14 @@ impl Image {
             initramfs,
             layers,
             packages: plan.packages.clone(),
+            disk,
+            device_tree: tree.transpose()?,
+            firmware: firmware.clone(),
         };
         if let Some(package) = &kernel.package {
-            json(folder, LOCK, &Lock { format: FORMAT, kernel: package.clone() })?;
+            files.json(LOCK, &Lock { format: FORMAT, kernel: package.clone(), firmware })?;
         }
-        json(folder, MANIFEST, &manifest)?;
+        files.json(MANIFEST, &manifest)?;
         Ok(Built { image: Image { folder: folder.to_owned(), manifest }, unchanged: false })
     }
 
@@ -261,20 +317,34 @@ impl Image {
         self.folder.join(&self.manifest.initramfs.file)
     }
 
-    fn files(&self) -> [&ManifestFile; 2] {
-        [&self.manifest.kernel.file, &self.manifest.initramfs]
+    /// The disk or card with the root file system, if there is one.
+    #[must_use]
+    pub fn disk(&self) -> Option<PathBuf> {
+        self.manifest.disk.as_ref().map(|disk| self.folder.join(&disk.file.file))
+    }
+
+    /// The device tree for an emulator, if the board has one.
+    #[must_use]
+    pub fn device_tree(&self) -> Option<PathBuf> {
+        self.manifest.device_tree.as_ref().map(|file| self.folder.join(&file.file))
+    }
+
+    fn files(&self) -> impl Iterator<Item = &ManifestFile> {
+        let disk = self.manifest.disk.as_ref().map(|disk| &disk.file);
+        let always = [&self.manifest.kernel.file, &self.manifest.initramfs];
+        always.into_iter().chain(disk).chain(self.manifest.device_tree.as_ref())
     }
 
     fn is_whole(&self) -> bool {
         let same = |file: &&ManifestFile| sha256_of(&self.folder.join(&file.file)).is_ok_and(|sum| sum == file.sha256);
-        self.files().iter().all(same)
+        self.files().all(|file| same(&file))
     }
 }
 
 /// The folder, with nothing in it that says it is an image.
 fn prepare(folder: &Path) -> Result<(), ImageError> {
     let manifest = folder.join(MANIFEST);
-    let known = [MANIFEST, LOCK, KERNEL, INITRAMFS];
+    let known = [MANIFEST, LOCK, KERNEL, INITRAMFS, disk::ROOT, disk::CARD, disk::DEVICE_TREE];
     fs::create_dir_all(folder).map_err(ImageError::io(folder))?;
     for entry in fs::read_dir(folder).map_err(ImageError::io(folder))? {
         let name = entry.map_err(ImageError::io(folder))?.file_name();
@@ -283,12 +353,16 @@ fn prepare(folder: &Path) -> Result<(), ImageError> {
             return Err(ImageError::NotImage { folder: folder.to_owned() });
         }
     }
-    match fs::remove_file(&manifest) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(ImageError::Io { path: manifest, source: error })
+    // The manifest first; then what another form of image left.
+    for path in [manifest, folder.join(disk::ROOT), folder.join(disk::CARD), folder.join(disk::DEVICE_TREE)] {
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(ImageError::Io { path, source: error });
+            }
+            _ => {}
         }
-        _ => Ok(()),
     }
+    Ok(())
 }
 
 /// What a file is called until it is whole.
@@ -314,34 +388,87 @@ impl<W: Write> Write for Summed<W> {
     }
 }
 
-fn write(
-    folder: &Path,
-    name: &str,
-    content: impl FnOnce(&mut dyn Write, &Path) -> Result<(), ImageError>,
-) -> Result<ManifestFile, ImageError> {
-    let (new, place) = (folder.join(format!("{name}{NEW}")), folder.join(name));
-    let file = File::create(&new).map_err(ImageError::io(&new))?;
-    let mut out = Summed { out: BufWriter::with_capacity(1 << 16, file), sum: Sha256::new(), bytes: 0 };
-    content(&mut out, &new)?;
-    out.flush().map_err(ImageError::io(&new))?;
-    let (bytes, sum) = (out.bytes, hex(&out.sum.finalize()));
-    settle(&new, &place)?;
-    Ok(ManifestFile { file: name.to_owned(), bytes, sha256: sum })
+/// The folder of an image on its way.
+struct Files<'a> {
+    folder: &'a Path,
 }
 
-fn json(folder: &Path, name: &str, value: &impl Serialize) -> Result<(), ImageError> {
-    let text = serde_json::to_vec_pretty(value)
-        .map_err(|error| ImageError::Damaged { path: folder.join(name), reason: error.to_string() })?;
-    let with_end = |out: &mut dyn Write, to: &Path| {
-        out.write_all(&text).and_then(|()| out.write_all(b"\n")).map_err(ImageError::io(to))
-    };
-    write(folder, name, with_end).map(|_| ())
+impl Files<'_> {
+    /// Writes a file from its beginning to its end.
+    fn write(
+        &self,
+        name: &str,
+        content: impl FnOnce(&mut dyn Write, &Path) -> Result<(), ImageError>,
+    ) -> Result<ManifestFile, ImageError> {
+        let new = New(self.folder.join(format!("{name}{NEW}")));
+        let file = File::create(&new.0).map_err(ImageError::io(&new.0))?;
+        let mut out = Summed { out: BufWriter::with_capacity(1 << 16, file), sum: Sha256::new(), bytes: 0 };
+        content(&mut out, &new.0)?;
+        out.flush().map_err(ImageError::io(&new.0))?;
+        let (bytes, sum) = (out.bytes, hex(&out.sum.finalize()));
+        settle(&new.0, &self.folder.join(name))?;
+        Ok(ManifestFile { file: name.to_owned(), bytes, sha256: sum })
+    }
+
+    /// Writes a file here and there.
+    fn write_disk(
+        &self,
+        name: &str,
+        content: impl FnOnce(&Place<'_>) -> Result<(), ImageError>,
+    ) -> Result<ManifestFile, ImageError> {
+        let new = New(self.folder.join(format!("{name}{NEW}")));
+        let file = File::options().read(true).write(true).create(true).truncate(true).open(&new.0);
+        let file = file.map_err(ImageError::io(&new.0))?;
+        content(&Place { file: &file, offset: 0, path: &new.0 })?;
+        let bytes = file.metadata().map_err(ImageError::io(&new.0))?.len();
+        let sum = sha256_of(&new.0)?;
+        settle(&new.0, &self.folder.join(name))?;
+        Ok(ManifestFile { file: name.to_owned(), bytes, sha256: sum })
+    }
+
+    fn json(&self, name: &str, value: &impl Serialize) -> Result<(), ImageError> {
+        let text = serde_json::to_vec_pretty(value)
+            .map_err(|error| ImageError::Damaged { path: self.folder.join(name), reason: error.to_string() })?;
+        let with_end = |out: &mut dyn Write, to: &Path| {
+            out.write_all(&text).and_then(|()| out.write_all(b"\n")).map_err(ImageError::io(to))
+        };
+        self.write(name, with_end).map(|_| ())
+    }
+}
+
+/// A file that is not whole: it is gone unless it got its name.
+struct New(PathBuf);
+
+impl Drop for New {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// The archive that finds the disk.
+fn starter(
+    plan: &Plan,
+    material: &Material<'_>,
+    sums: &Sums,
+    files: &Files<'_>,
+) -> Result<(ManifestFile, ManifestLayer), ImageError> {
+    let tree = disk::starter(plan, material, &sums.key)?;
+    let file = files.write(INITRAMFS, |out, to| cpio::write(&tree, out, to).map(|_| ()))?;
+    let entries = tree.entries().filter_map(|(path, entry)| {
+        let Kind::File(content) = &entry.kind else { return None };
+        let Content::Bytes(bytes) = content else { return None };
+        let because = disk::because(path, material);
+        let sum = hex(&Sha256::digest(bytes));
+        Some(ManifestEntry { because, ..manifest_entry(plan, path, &entry.kind, Some(sum)) })
+    });
+    let layer = ManifestLayer { name: "start".to_owned(), offset: 0, bytes: file.bytes, entries: entries.collect() };
+    Ok((file, layer))
 }
 
 /// One archive after the other, each readable alone.
-fn initramfs(plan: &Plan, sums: &Sums, folder: &Path) -> Result<(ManifestFile, Vec<ManifestLayer>), ImageError> {
+fn initramfs(plan: &Plan, sums: &Sums, files: &Files<'_>) -> Result<(ManifestFile, Vec<ManifestLayer>), ImageError> {
     let mut layers = Vec::new();
-    let file = write(folder, INITRAMFS, |out, to| {
+    let file = files.write(INITRAMFS, |out, to| {
         let mut offset = 0;
         for (layer, sums) in plan.layers.iter().zip(&sums.layers) {
             let bytes = cpio::write(&layer.tree, out, to)?;
@@ -387,12 +514,18 @@ struct Sums {
     key: String,
     /// For each layer, for each entry.
     layers: Vec<Vec<Option<String>>>,
+    by_path: BTreeMap<PathBuf, String>,
 }
 
 impl Sums {
-    fn new(plan: &Plan, kernel: &Kernel) -> Result<Sums, ImageError> {
+    /// Of a file of the root.
+    fn of(&self, path: &Path) -> Option<String> {
+        self.by_path.get(path).cloned()
+    }
+
+    fn new(plan: &Plan, material: &Material<'_>) -> Result<Sums, ImageError> {
         let mut key = Sha256::new();
-        let mut layers = Vec::new();
+        let (mut layers, mut by_path) = (Vec::new(), BTreeMap::new());
         let mut part = |bytes: &[u8]| {
             key.update((bytes.len() as u64).to_le_bytes());
             key.update(bytes);
@@ -400,19 +533,29 @@ impl Sums {
         part(&FORMAT.to_le_bytes());
         part(plan.target.name().as_bytes());
         part(plan.command.as_os_str().as_bytes());
-        part(sha256_of(&kernel.path)?.as_bytes());
+        part(sha256_of(&material.kernel.path)?.as_bytes());
         for package in &plan.packages {
             part(format!("{package:?}").as_bytes());
+        }
+        part(material.format.name().as_bytes());
+        part(&material.size.unwrap_or_default().to_le_bytes());
+        for (name, content) in &material.parts.modules {
+            part(name.as_bytes());
+            part(content_sum(content)?.as_bytes());
+        }
+        let firmware = material.parts.firmware.iter().flat_map(|firmware| firmware.files.iter().map(|(_, path)| path));
+        for path in material.parts.device_tree.iter().chain(firmware) {
+            part(sha256_of(path)?.as_bytes());
         }
         for layer in &plan.layers {
             let mut sums = Vec::new();
             part(&layer.tree.time().to_le_bytes());
             for (path, entry) in layer.tree.entries() {
                 let sum = match &entry.kind {
-                    Kind::File(Content::Bytes(bytes)) => Some(hex(&Sha256::digest(bytes))),
-                    Kind::File(Content::Host { path, .. }) => Some(sha256_of(path)?),
+                    Kind::File(content) => Some(content_sum(content)?),
                     _ => None,
                 };
+                by_path.extend(sum.clone().map(|sum| (path.to_owned(), sum)));
                 part(path.as_os_str().as_bytes());
                 let what = match &entry.kind {
                     Kind::File(_) => sum.clone().unwrap_or_default().into_bytes(),
@@ -426,6 +569,13 @@ impl Sums {
             }
             layers.push(sums);
         }
-        Ok(Sums { key: hex(&key.finalize()), layers })
+        Ok(Sums { key: hex(&key.finalize()), layers, by_path })
+    }
+}
+
+fn content_sum(content: &Content) -> Result<String, ImageError> {
+    match content {
+        Content::Bytes(bytes) => Ok(hex(&Sha256::digest(bytes))),
+        Content::Host { path, .. } => sha256_of(path),
     }
 }

@@ -40,5 +40,5 @@ pub mod write;
 pub use error::ImageError;
 pub use image::Image;
 pub use oci::OciError;
-pub use target::Target;
+pub use target::{Format, Target};
 pub use tree::{Content, DeviceClass, Entry, Kind, Tree};

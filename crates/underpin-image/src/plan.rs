@@ -137,6 +137,22 @@ impl Plan {
         Ok(Plan { target: recipe.target, layers, reasons, command, remarks, packages: Vec::new() })
     }
 
+    /// The time of all files.
+    #[must_use]
+    pub fn time(&self) -> u32 {
+        self.layers.first().map_or(0, |layer| layer.tree.time())
+    }
+
+    /// All layers as one root file system.
+    ///
+    /// # Errors
+    /// If two of them have a file of one name.
+    pub fn root(&self) -> Result<Tree, ImageError> {
+        let mut root = Tree::new(self.time());
+        self.layers.iter().try_for_each(|layer| root.overlay(&layer.tree))?;
+        Ok(root)
+    }
+
     /// Why a file is there.
     #[must_use]
     pub fn reason(&self, path: &Path) -> &Because {

@@ -269,6 +269,21 @@ impl Tree {
         }
     }
 
+    /// Adds the entries of a layer that lies over this one. Its directories replace those that are here already.
+    ///
+    /// # Errors
+    /// If something else is there already.
+    pub fn overlay(&mut self, layer: &Tree) -> Result<(), ImageError> {
+        for (path, entry) in &layer.entries {
+            let below = self.entries.get(path).map(|below| &below.kind);
+            if below.is_some_and(|below| (below, &entry.kind) != (&Kind::Directory, &Kind::Directory)) {
+                return Err(ImageError::Duplicate { path: path.clone() });
+            }
+            self.entries.insert(path.clone(), entry.clone());
+        }
+        Ok(())
+    }
+
     /// The entry of a path, with or without a slash in front. Links are not followed.
     #[must_use]
     pub fn get(&self, path: impl AsRef<Path>) -> Option<&Entry> {

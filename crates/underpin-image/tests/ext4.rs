@@ -106,7 +106,9 @@ fn e2fsck_has_no_complaint_and_debugfs_extracts_the_tree() {
         says("debugfs", &["-R", &format!("rdump / {}", out.display())], &disk);
         let mut all = found(&out);
         assert_eq!(all.remove(Path::new("lost+found")).map(|lost| lost.0), Some(0o040_700));
-        assert!(all.values().filter(|(mode, ..)| mode & 0o170_000 != 0o120_000).all(|(_, time, _)| *time == 1_700_000_000));
+        assert!(
+            all.values().filter(|(mode, ..)| mode & 0o170_000 != 0o120_000).all(|(_, time, _)| *time == 1_700_000_000)
+        );
         // Without root debugfs leaves devices out; with it they are judged below.
         all.retain(|_, (mode, ..)| ![0o020_000, 0o060_000].contains(&(*mode & 0o170_000)));
         let want = expected(&tree);
@@ -151,7 +153,8 @@ fn inodes_are_those_that_mke2fs_makes_of_the_same_tree() {
     assert!(peer.status().unwrap().success());
     let stat = |disk: &Path, name: &str| {
         let text = says("debugfs", &["-R", &format!("stat \"/{name}\"")], disk);
-        let wanted = |line: &&str| ["Inode:", "User:", "Links:", "Fast link", "Device"].iter().any(|word| line.contains(word));
+        let wanted =
+            |line: &&str| ["Inode:", "User:", "Links:", "Fast link", "Device"].iter().any(|word| line.contains(word));
         let clean = |line: &str| line.split_once("Type:").map_or(line, |(_, rest)| rest).replace("Generation:", "");
         text.lines().filter(wanted).map(clean).collect::<Vec<_>>()
     };

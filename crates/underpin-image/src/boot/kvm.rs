@@ -38,6 +38,9 @@ pub fn choose(qemu: &Qemu, machine: &Machine<'_>, cache: &Path) -> Result<Chosen
     if machine.icount {
         return Ok(Chosen::tcg("instructions are counted, which only emulation does"));
     }
+    if machine.target == crate::Target::Rpi4 {
+        return Ok(Chosen::tcg("QEMU emulates the board as a whole"));
+    }
     if machine.target.processor() != std::env::consts::ARCH {
         return Ok(Chosen::tcg(format!("this host is {}", std::env::consts::ARCH)));
     }

@@ -3,6 +3,7 @@
 //! The result comes over a virtio port that is QEMU's own input and output. Every wait has a deadline, and QEMU is ended with all
 //! that it started, however this ends.
 
+mod console;
 mod kvm;
 mod qemu;
 
@@ -127,6 +128,7 @@ pub fn boot(
     let mut session = Session {
         path: &qemu.path,
         frames: Frames::default(),
+        lines: machine.by_console().then(console::Lines::default),
         input,
         output,
         to_send: Vec::new(),
@@ -137,20 +139,21 @@ pub fn boot(
     };
     let outcome = session.run(request, receiver)?;
     let up_after = session.up_after;
+    let text = session.lines.take().map(console::Lines::text);
     if !matches!(outcome, Outcome::Ended(_)) {
         started.kill();
     }
     drop(session);
     started.within(Limits { requests: end_requests() + 1, ..Limits::time(FAREWELL) })?;
     let wall = begun.elapsed();
-    let mut text = Vec::new();
-    said.rewind().and_then(|()| said.read_to_end(&mut text)).map_err(broken)?;
+    let mut words = Vec::new();
+    said.rewind().and_then(|()| said.read_to_end(&mut words)).map_err(broken)?;
     Ok(Boot {
         outcome,
         up_after,
         wall,
-        console: last_lines(&console),
-        said: String::from_utf8_lossy(&text).trim().to_owned(),
+        console: last_lines(&text.unwrap_or_else(|| fs::read(&console).unwrap_or_default())),
+        said: String::from_utf8_lossy(&words).trim().to_owned(),
     })
 }
 
@@ -181,6 +184,8 @@ fn start(
 struct Session<'a> {
     path: &'a Path,
     frames: Frames,
+    /// If frames come between the lines of a console.
+    lines: Option<console::Lines>,
     input: PipeWriter,
     output: PipeReader,
     /// What QEMU has not taken yet.
@@ -212,7 +217,13 @@ impl Session<'_> {
             if read == 0 {
                 return Ok(Outcome::NoResult { was_up: self.up_after.is_some(), gave_up: false });
             }
-            self.frames.push(&buffer[..read]);
+            match &mut self.lines {
+                None => self.frames.push(&buffer[..read]),
+                Some(lines) => {
+                    let strange = |reason| ImageError::Emulator { path: self.path.to_owned(), reason };
+                    self.frames.push(&lines.take(&buffer[..read]).map_err(strange)?);
+                }
+            }
             if let Some(outcome) = self.take(request, receiver)? {
                 return Ok(outcome);
             }
@@ -285,8 +296,7 @@ fn errno(number: i32) -> io::Error {
 }
 
 /// The end of what the guest's kernel wrote, without the terminal's control sequences.
-fn last_lines(console: &Path) -> Vec<String> {
-    let bytes = fs::read(console).unwrap_or_default();
+fn last_lines(bytes: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(1 << 16)..]).into_owned();
     let clean = |line: &str| line.chars().filter(|letter| !letter.is_control()).collect::<String>();
     let lines: Vec<String> = text.lines().map(clean).filter(|line| !line.trim().is_empty()).collect();

@@ -2,6 +2,7 @@
 
 use crate::{ImageError, Target};
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -25,12 +26,16 @@ impl Accelerator {
     }
 }
 
+/// QEMU's name of the Raspberry Pi 4, and the first version that has it.
+const BOARD: &str = "raspi4b";
+const BOARD_SINCE: u32 = 9;
+
 /// The name of the program, and Debian's package that has it.
 #[must_use]
 pub fn program(target: Target) -> (&'static str, &'static str) {
     match target {
         Target::QemuX86_64 => ("qemu-system-x86_64", "qemu-system-x86"),
-        Target::QemuAarch64 => ("qemu-system-aarch64", "qemu-system-arm"),
+        Target::QemuAarch64 | Target::Rpi4 => ("qemu-system-aarch64", "qemu-system-arm"),
     }
 }
 
@@ -59,6 +64,15 @@ impl Qemu {
             path: file.clone(),
             reason: format!("`--version` says no version: {}", text.lines().next().unwrap_or("nothing")),
         })?;
+        if target == Target::Rpi4 && version.0 < BOARD_SINCE {
+            return Err(ImageError::NoBoard {
+                path: file,
+                version: format!("{}.{}", version.0, version.1),
+                board: BOARD,
+                since: BOARD_SINCE,
+                target: target.name(),
+            });
+        }
         Ok(Qemu { path: file, version })
     }
 }
@@ -78,12 +92,25 @@ pub struct Machine<'a> {
     pub kernel: &'a Path,
     /// The first root file system.
     pub initramfs: &'a Path,
+    /// The disk or card with the root file system, if that is not in memory. Nothing is written to it: QEMU keeps changes to
+    /// itself and drops them.
+    pub disk: Option<&'a Path>,
+    /// The device tree, for a board whose firmware would hand it over.
+    pub device_tree: Option<&'a Path>,
     /// What runs the instructions.
     pub accelerator: Accelerator,
     /// Count instructions instead of time.
     pub icount: bool,
     /// The guest's memory.
     pub memory_mib: u32,
+}
+
+impl Machine<'_> {
+    /// Whether the guest's frames come over its console: the board has no other way.
+    #[must_use]
+    pub fn by_console(&self) -> bool {
+        self.target == Target::Rpi4
+    }
 }
 
 /// When a row of the table applies.
@@ -94,17 +121,26 @@ enum When {
     X86,
     Aarch64,
     Aarch64Tcg,
+    Board,
+    Port,
     Kvm,
     Tcg,
     Icount,
 }
 
 /// Every fixed flag of QEMU, and why it is there.
-const FLAGS: [(When, &[&str], &str); 13] = [
+const FLAGS: [(When, &[&str], &str); 16] = [
     (When::Always, &["-nodefaults", "-no-user-config", "-display", "none"], "only the devices that are named here"),
     (When::Always, &["-no-reboot"], "a panic (panic=-1 restarts) ends QEMU instead of booting again"),
     (When::X86, &["-M", "q35"], "PCI and ACPI, which turns the machine off"),
     (When::Aarch64, &["-M", "virt"], "PCI and PSCI; its device tree has a seed, so that getrandom(2) never waits"),
+    (
+        When::Board,
+        &["-M", BOARD, "-smp", "4", "-accel", "tcg,thread=single"],
+        "with a thread for each of its 4 processors it takes up to 5 times as long and sometimes hangs",
+    ),
+    (When::Board, &["-audio", "none"], "no sound library has to be installed"),
+    (When::Board, &["-chardev", "stdio,id=port,signal=off", "-serial", "chardev:port"], "frames and console in one"),
     (When::Kvm, &["-accel", "kvm", "-cpu", "host"], "asked for only after a trial boot"),
     (When::Tcg, &["-accel", "tcg"], "never a kvm that only opens"),
     (
@@ -114,9 +150,9 @@ const FLAGS: [(When, &[&str], &str); 13] = [
     ),
     (When::X86Tcg { below_10: false }, &["-cpu", "max"], "every instruction that QEMU knows"),
     (When::Aarch64Tcg, &["-cpu", "cortex-a72"], "`max` takes twice as long to boot"),
-    (When::Always, &["-device", "virtio-serial-pci,romfile="], "no option ROM has to be installed for it"),
+    (When::Port, &["-device", "virtio-serial-pci,romfile="], "no option ROM has to be installed for it"),
     (
-        When::Always,
+        When::Port,
         &["-chardev", "stdio,id=port,signal=off", "-device", "virtserialport,chardev=port,name=underpin.0"],
         "the port is QEMU's own input and output: no socket, no file",
     ),
@@ -133,6 +169,8 @@ fn kernel_arguments(machine: &Machine<'_>) -> String {
     let console = match machine.target {
         Target::QemuX86_64 => "ttyS0",
         Target::QemuAarch64 => "ttyAMA0",
+        // The others wait for a mailbox that QEMU lacks.
+        Target::Rpi4 => "ttyAMA0,115200 maxcpus=1 underpin_port=console",
     };
     let repeatable = if machine.icount { " nokaslr norandmaps" } else { "" };
     format!("console={console} quiet panic=-1 rdinit={}{repeatable}", crate::init::PATH)
@@ -144,25 +182,52 @@ pub fn arguments(qemu: &Qemu, machine: &Machine<'_>, console: &Path) -> Vec<OsSt
     let mut words = vec![qemu.path.clone().into_os_string()];
     let tcg = machine.accelerator == Accelerator::Tcg;
     let x86 = machine.target == Target::QemuX86_64;
+    let board = machine.target == Target::Rpi4;
     let applies = |when: When| match when {
         When::Always => true,
         When::X86 => x86,
-        When::Aarch64 => !x86,
+        When::Aarch64 => !x86 && !board,
+        When::Board => board,
+        When::Port => !board,
         When::X86Tcg { below_10 } => x86 && tcg && (qemu.version.0 < 10) == below_10,
-        When::Aarch64Tcg => !x86 && tcg,
+        When::Aarch64Tcg => !x86 && tcg && !board,
         When::Kvm => !tcg,
-        When::Tcg => tcg,
+        When::Tcg => tcg && !board,
         When::Icount => machine.icount,
     };
     for (_, flags, _) in FLAGS.iter().filter(|(when, _, _)| applies(*when)) {
         words.extend(flags.iter().map(OsString::from));
     }
-    words.extend(["-m", &machine.memory_mib.to_string(), "-chardev"].map(OsString::from));
-    let mut file = OsString::from("file,id=console,path=");
-    file.push(console);
-    words.extend([file, "-serial".into(), "chardev:console".into(), "-kernel".into(), machine.kernel.into()]);
+    // The board has soldered memory.
+    let memory = if board { 2048 } else { machine.memory_mib };
+    words.extend(["-m".into(), memory.to_string().into()]);
+    if !board {
+        let file = joined("file,id=console,path=", console);
+        words.extend(["-chardev".into(), file, "-serial".into(), "chardev:console".into()]);
+    }
+    if let Some(disk) = machine.disk {
+        let start = if board { "if=sd" } else { "if=none,id=root" };
+        let how = format!("{start},format=raw,snapshot=on,file=");
+        words.extend(["-drive".into(), joined(&how, disk)]);
+        if !board {
+            words.extend(["-device", "virtio-blk-pci,drive=root,romfile="].map(OsString::from));
+        }
+    }
+    if let Some(tree) = machine.device_tree {
+        words.extend(["-dtb".into(), tree.into()]);
+    }
+    words.extend(["-kernel".into(), machine.kernel.into()]);
     words.extend(["-initrd".into(), machine.initramfs.into(), "-append".into(), kernel_arguments(machine).into()]);
     words
+}
+
+/// One word of options; a comma in a path is written twice.
+fn joined(options: &str, path: &Path) -> OsString {
+    let mut bytes = options.as_bytes().to_vec();
+    for byte in path.as_os_str().as_bytes() {
+        bytes.extend(std::iter::repeat_n(*byte, if *byte == b',' { 2 } else { 1 }));
+    }
+    OsString::from_vec(bytes)
 }
 
 #[cfg(test)]
@@ -179,7 +244,8 @@ mod tests {
     fn line(target: Target, version: (u32, u32), accelerator: Accelerator, icount: bool) -> String {
         let qemu = Qemu { path: "qemu".into(), version };
         let (kernel, initramfs) = (Path::new("k"), Path::new("i"));
-        let machine = Machine { target, kernel, initramfs, accelerator, icount, memory_mib: 64 };
+        let machine =
+            Machine { target, kernel, initramfs, disk: None, device_tree: None, accelerator, icount, memory_mib: 64 };
         let words = arguments(&qemu, &machine, Path::new("c"));
         words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }

@@ -40,6 +40,8 @@ pub(super) enum Place {
     Part(Slice),
     /// A file of a folder.
     Host { path: PathBuf, size: u64 },
+    /// In memory, for an image that is not written yet.
+    Memory(Arc<[u8]>),
 }
 
 impl Bytes {
@@ -49,6 +51,7 @@ impl Bytes {
         match &self.0 {
             Place::Part(slice) => slice.size,
             Place::Host { size, .. } => *size,
+            Place::Memory(bytes) => bytes.len() as u64,
         }
     }
 
@@ -61,6 +64,7 @@ impl Bytes {
                 let slice = file.and_then(Slice::of).map_err(|error| PathError::of(&error))?;
                 Ok(Arc::new(slice))
             }
+            Place::Memory(bytes) => Ok(Arc::new(bytes.to_vec())),
         }
     }
 }

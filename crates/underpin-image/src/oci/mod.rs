@@ -12,6 +12,7 @@ mod document;
 mod error;
 mod files;
 mod layer;
+mod planned;
 pub mod read;
 mod spool;
 mod tape;
@@ -20,6 +21,7 @@ pub mod write;
 
 pub use error::OciError;
 pub use files::{FileKind, Files, Node};
+pub use planned::planned;
 pub use read::{Config, Form, Image, Limits, open};
 pub use write::{Output, Settings, Written, write};
 

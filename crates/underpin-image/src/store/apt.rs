@@ -194,7 +194,8 @@ impl Archive {
 }
 
 /// The package that always depends on the newest kernel. Those for virtual machines have no drivers of boards.
-pub(crate) fn meta_package(target: Target) -> String {
+#[must_use]
+pub fn meta_package(target: Target) -> String {
     match target {
         Target::QemuX86_64 | Target::QemuAarch64 => format!("linux-image-cloud-{}", target.debian()),
         Target::Rpi4 => format!("linux-image-{}", target.debian()),

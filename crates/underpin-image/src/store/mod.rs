@@ -9,7 +9,7 @@ mod kernel;
 mod source;
 mod parts;
 
-pub(crate) use apt::meta_package;
+pub use apt::meta_package;
 pub use kernel::Kernel;
 pub use parts::{Firmware, Parts};
 

@@ -155,11 +155,7 @@ fn unpack(package: &Path, folder: &Path, wanted: &dyn Fn(&Path) -> bool) -> Resu
     if status.success() { Ok(()) } else { Err(failed("dpkg-deb cannot read it".to_owned())) }
 }
 
-fn take(
-    mut archive: tar::Archive<impl Read>,
-    folder: &Path,
-    wanted: &dyn Fn(&Path) -> bool,
-) -> std::io::Result<()> {
+fn take(mut archive: tar::Archive<impl Read>, folder: &Path, wanted: &dyn Fn(&Path) -> bool) -> std::io::Result<()> {
     for entry in archive.entries()? {
         let mut entry = entry?;
         let path = entry.path()?.into_owned();

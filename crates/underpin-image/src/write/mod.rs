@@ -1,6 +1,9 @@
 //! Bytes of the formats that images have, each computed from a [`Tree`](crate::Tree) alone.
 pub mod cpio;
+pub mod device_tree;
 pub mod ext4;
+pub mod fat;
+pub mod mbr;
 
 use crate::{Content, ImageError};
 use std::fs::File;

@@ -38,7 +38,7 @@ pub fn kernel(target: Target) -> Option<PathBuf> {
 fn compiler(target: Target) -> [&'static str; 2] {
     match target {
         Target::QemuX86_64 => ["x86_64-linux-gnu-gcc", "-static"],
-        Target::QemuAarch64 => ["aarch64-linux-gnu-gcc", "-static"],
+        Target::QemuAarch64 | Target::Rpi4 => ["aarch64-linux-gnu-gcc", "-static"],
     }
 }
 
@@ -109,7 +109,16 @@ pub fn run(target: Target, kernel: &Path, initramfs: &Path, request: &Request, t
     static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let qemu = Qemu::find(target, std::env::var_os("PATH").as_deref()).unwrap();
-    let machine = Machine { target, kernel, initramfs, accelerator: Accelerator::Tcg, icount: false, memory_mib: 256 };
+    let machine = Machine {
+        target,
+        kernel,
+        initramfs,
+        disk: None,
+        device_tree: None,
+        accelerator: Accelerator::Tcg,
+        icount: false,
+        memory_mib: 256,
+    };
     let mut kept = Kept::default();
     let boot = boot(&qemu, &machine, request, Patience::command(Duration::from_secs(timeout)), &mut kept).unwrap();
     (boot, kept)

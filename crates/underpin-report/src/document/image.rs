@@ -27,6 +27,12 @@ pub struct ImageBuildDocument {
     /// What was written for containers; absent in a plan and for a machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub container: Option<ImageContainer>,
+    /// What holds a machine's root file system: `initramfs`, `ext4` (a disk) or `sd` (a card); absent for a container.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub format: Option<String>,
+    /// The disk or card; absent in a plan, and if the root file system is in the initramfs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disk: Option<ImageDisk>,
     /// Size of the initramfs; absent in a plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initramfs_bytes: Option<u64>,
@@ -44,6 +50,22 @@ pub struct ImageBuildDocument {
 
 impl Document for ImageBuildDocument {
     const VERB: Verb = Verb::ImageBuild;
+}
+
+/// The disk of an image.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ImageDisk {
+    /// Its name in the folder.
+    pub file: String,
+    /// Its size.
+    pub bytes: u64,
+    /// Of its content.
+    pub sha256: String,
+    /// Identifier of the root file system.
+    pub uuid: String,
+    /// The package with the board's firmware and its version, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub firmware: Option<String>,
 }
 
 /// An image for containers, as it was written.

@@ -44,7 +44,15 @@ fn machine(text: &mut Text, document: &ImageBuildDocument, kernel: &ImageKernel,
     }
     row(text, "kernel", &words, view);
     let bytes = document.initramfs_bytes.map_or_else(String::new, |bytes| format!(", {}", size(bytes)));
-    row(text, "initramfs", &format!("{}{bytes}", count(document.files.len(), "file", "files")), view);
+    let files = count(document.files.len(), "file", "files");
+    let format = document.format.as_deref().filter(|format| *format != "initramfs");
+    let Some(format) = format else { return row(text, "initramfs", &format!("{files}{bytes}"), view) };
+    let Some(disk) = &document.disk else { return row(text, format, &files, view) };
+    row(text, "initramfs", &format!("finds the disk{bytes}"), view);
+    row(text, format, &format!("{files} in {}, {}, UUID {}", disk.file, size(disk.bytes), disk.uuid), view);
+    if let Some(firmware) = &disk.firmware {
+        row(text, "firmware", firmware, view);
+    }
 }
 
 fn contained(text: &mut Text, document: &ImageBuildDocument, container: Option<&ImageContainer>, view: &View) {

@@ -10,7 +10,7 @@ use super::DisplayArgs;
 use clap::{Args, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use underpin_image::Target;
+use underpin_image::{Format, Target};
 
 /// Make a bootable image of a few programs and run commands in it; find what an image lacks.
 ///
@@ -55,6 +55,11 @@ pub enum ImageVerb {
 /// time, umask or order of this machine gets in (SOURCE_DATE_EPOCH sets the time of all files). If nothing has changed,
 /// nothing is written. image.json lists every file, with its checksum and why it is there.
 ///
+/// `--format ext4` puts the root file system on a disk, which the guest finds by its UUID. `--target rpi4` makes sd.img for a
+/// Raspberry Pi 4: a boot partition with Debian's kernel and device tree and the board's firmware (Debian's package
+/// raspi-firmware, non-free), and an ext4 partition with the programs. `image run` starts it in QEMU 9 or later; on
+/// real hardware it is untested.
+///
 /// With `--target oci` it is an image for containers, in the layout of the Open Container Initiative: the programs with
 /// their libraries, /tmp and an account without rights; no kernel, no shell. The first program is its entrypoint. What
 /// `image doctor` finds missing in it is told.
@@ -72,6 +77,8 @@ pub enum ImageVerb {
     underpin image build app-arm64 --target qemu-aarch64 -o arm\n  \
     underpin image build app --root sysroot --target qemu-aarch64 -o arm\n  \
     underpin image build ./app -o app-image --dry-run   what would be in it\n  \
+    underpin image build ./app -o app-disk --format ext4\n  \
+    underpin image build app-arm64 --target rpi4 -o pi   then write pi/sd.img to a card\n  \
     underpin image build ./app --target oci -o app.tar   for podman and docker\n  \
     underpin image build busybox --libc musl -o bb       built from source\n\
     \n\
@@ -83,7 +90,11 @@ pub struct ImageBuildArgs {
     pub programs: Vec<PathBuf>,
 
     /// The machine, or a container (`oci`); for this processor if it is not given
-    #[arg(long, value_name = "NAME", value_parser = ["qemu-x86_64", "qemu-aarch64", "oci", "oci-x86_64", "oci-aarch64"])]
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_parser = ["qemu-x86_64", "qemu-aarch64", "rpi4", "oci", "oci-x86_64", "oci-aarch64"]
+    )]
     pub target: Option<String>,
 
     /// Build recipes from source for this C library
@@ -97,6 +108,14 @@ pub struct ImageBuildArgs {
     /// Build recipes with this compiler
     #[arg(long, value_enum, value_name = "NAME", requires = "libc")]
     pub toolchain: Option<super::CompilerName>,
+
+    /// What holds the root file system: the initramfs, or a disk with ext4; rpi4 has a card (sd)
+    #[arg(long, value_name = "FORM", value_parser = ["initramfs", "ext4", "sd"])]
+    pub format: Option<String>,
+
+    /// The size of the disk or card in MiB; if it is not given, what the files take and some room
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1 << 22))]
+    pub size: Option<u32>,
 
     /// The folder of the image; one of a machine that is there is brought up to date. A container's name that ends in
     /// .tar becomes one file instead of a folder
@@ -210,6 +229,12 @@ impl ImageBuildArgs {
     /// The machine that was named, or the one for this processor.
     pub fn target(&self) -> Option<Target> {
         target(self.target.as_deref())
+    }
+
+    /// What was named to hold the root file system, or the target's usual one; `None` if the target takes no such.
+    pub fn format(&self, target: Target) -> Option<Format> {
+        let named = |format: &&Format| self.format.as_deref().is_none_or(|name| name == format.name());
+        target.formats().iter().find(named).copied()
     }
 
     /// Whether it is for containers.

@@ -114,7 +114,7 @@ pub(super) fn machines(host: &Host) -> Vec<DoctorItem> {
         let (name, _) = program(target);
         let package = match target {
             Target::QemuX86_64 => Package::QemuX86,
-            Target::QemuAarch64 => Package::QemuArm,
+            Target::QemuAarch64 | Target::Rpi4 => Package::QemuArm,
         };
         match host.program(name) {
             Some(path) => good(Topic::Emulators, name, path.display().to_string()),
@@ -124,7 +124,7 @@ pub(super) fn machines(host: &Host) -> Vec<DoctorItem> {
             }
         }
     };
-    Target::ALL.into_iter().map(item).collect()
+    Target::VIRTUAL.into_iter().map(item).collect()
 }
 
 /// The emulators, as one fact: the foreign machines whose programs can be run here.

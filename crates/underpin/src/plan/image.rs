@@ -10,18 +10,20 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use underpin_image::boot::{Accelerator, Chosen, Machine, Qemu, choose};
-use underpin_image::image::ManifestPackage;
+use underpin_image::image::{Locked, ManifestPackage};
 use underpin_image::oci::{self, Form, Output, Settings};
 use underpin_image::plan::{ACCOUNT, Around, Because, Plan, Recipe};
 use underpin_image::protocol::Request;
-use underpin_image::store::{Access, Kernel, Package, Store};
+use underpin_image::store::{Access, Kernel, Parts, Store};
 use underpin_image::tree::source_date_epoch;
-use underpin_image::{Image, Target};
+use underpin_image::{Format, Image, Target};
 use underpin_report::document::image::ImagePackage;
 use underpin_resolve::HostRoot;
 
 /// Where programs are looked for in a guest or a container.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/// What a command in a guest has.
+const GUEST: [(&str, &str); 3] = [("PATH", PATH), ("HOME", "/root"), ("TERM", "dumb")];
 /// A guest without the initramfs.
 const MEMORY_MIB: u64 = 256;
 /// The archive, what is unpacked from it, and room for the programs.
@@ -33,8 +35,12 @@ pub struct ImageBuildPlan {
     pub plan: Plan,
     /// Its folder.
     pub folder: PathBuf,
-    /// The kernel that the folder's lock names.
-    pub locked: Option<Package>,
+    /// What holds the root file system.
+    pub format: Format,
+    /// The disk's size in bytes, if it was given.
+    pub size: Option<u64>,
+    /// The packages that the folder's lock names.
+    pub locked: Locked,
     /// The user's own kernel.
     pub kernel: Option<PathBuf>,
     /// Whether the newest kernel is taken.
@@ -86,8 +92,8 @@ impl Container {
         if args.kernel.is_some() || args.update || args.offline {
             bail!("a container has no kernel: --kernel, --update and --offline are for machines (--target qemu-...)");
         }
-        if let Some(pair) = args.env.iter().find(|pair| !pair.contains('=') || pair.starts_with('=')) {
-            bail!("--env {pair}: expected NAME=VALUE");
+        if args.format.is_some() || args.size.is_some() {
+            bail!("a container has no disk: --format and --size are for machines (--target qemu-...)");
         }
         let user = args.user.clone().unwrap_or_else(|| ACCOUNT.to_string());
         if user.is_empty() {
@@ -96,12 +102,14 @@ impl Container {
         let command = plan.command.to_str().with_context(|| {
             format!("{}: a container's configuration is UTF-8, which this name is not", plan.command.display())
         })?;
-        let path = format!("PATH={PATH}");
+        let given: Vec<OsString> = args.env.iter().map(OsString::from).collect();
+        let variables = environment(&given, &[("PATH", PATH)])?.into_iter();
+        let environment = variables.map(|(name, value)| format!("{}={}", name.display(), value.display()));
         let settings = Settings {
             architecture: plan.target.debian().to_owned(),
             entrypoint: vec![command.to_owned()],
             command: Vec::new(),
-            environment: [path].into_iter().chain(args.env.iter().cloned()).collect(),
+            environment: environment.collect(),
             user,
             directory: "/".to_owned(),
             labels: BTreeMap::new(),
@@ -137,6 +145,7 @@ impl ImageBuildPlan {
         let target = args
             .target()
             .with_context(|| format!("no image is for this processor ({}): name a --target", std::env::consts::ARCH))?;
+        let format = format(&args, target)?;
         let root = built.as_ref().map(|built| built.sysroot.as_path()).or(args.root.as_deref());
         let sysroot = root.map(folder).transpose()?;
         let programs = built.as_ref().map_or(&args.programs, |built| &built.programs);
@@ -156,7 +165,9 @@ impl ImageBuildPlan {
         Ok(ImageBuildPlan {
             container: is_container.then(|| Container::new(&args, &plan, recipe.time)).transpose()?,
             plan,
-            locked: if is_container { None } else { underpin_image::image::locked(&args.output)? },
+            format,
+            size: args.size.map(|mib| u64::from(mib) << 20),
+            locked: if is_container { Locked::default() } else { underpin_image::image::locked(&args.output)? },
             folder: args.output,
             kernel: args.kernel,
             update: args.update,
@@ -179,7 +190,34 @@ impl ImageBuildPlan {
         }
         let store = store()?;
         let newest = if self.update { Some(store.newest_kernel(self.plan.target)?) } else { None };
-        Ok(store.kernel(self.plan.target, newest.as_ref().or(self.locked.as_ref()), self.access)?)
+        Ok(store.kernel(self.plan.target, newest.as_ref().or(self.locked.kernel.as_ref()), self.access)?)
+    }
+
+    /// What a disk or card needs besides the kernel.
+    ///
+    /// # Errors
+    /// As for [`ImageBuildPlan::kernel`].
+    pub fn parts(&self, kernel: &Kernel) -> anyhow::Result<Parts> {
+        if self.format == Format::Initramfs {
+            return Ok(Parts::default());
+        }
+        let locked = self.locked.firmware.as_ref().filter(|_| !self.update);
+        Ok(store()?.parts(self.plan.target, kernel, locked, self.access)?)
+    }
+}
+
+/// What holds the root file system.
+fn format(args: &ImageBuildArgs, target: Target) -> anyhow::Result<Format> {
+    let known: Vec<&str> = target.formats().iter().map(|format| format.name()).collect();
+    let named = args.format.as_deref().unwrap_or_default();
+    let format =
+        args.format(target).with_context(|| format!("--format {named}: {target} takes {}", known.join(" or ")))?;
+    match (format, args.size) {
+        (Format::Initramfs, Some(_)) => bail!("--size: only a disk has one: add --format ext4"),
+        (Format::Sd, Some(mib)) if !mib.is_power_of_two() => {
+            bail!("--size {mib}: expected a power of two: QEMU starts no other cards")
+        }
+        _ => Ok(format),
     }
 }
 
@@ -274,7 +312,7 @@ impl ImageRunPlan {
         let (files, places) = gets.into_iter().unzip();
         let arguments =
             if args.command.is_empty() { vec![image.manifest.command.clone().into()] } else { args.command };
-        let request = Request { arguments, environment: environment(&args.env)?, directory: "/".into(), files };
+        let request = Request { arguments, environment: environment(&args.env, &GUEST)?, directory: "/".into(), files };
         let qemu = Qemu::find(target, std::env::var_os("PATH").as_deref())?;
         let mib = image.manifest.initramfs.bytes.div_ceil(1 << 20) * TIMES_INITRAMFS + MEMORY_MIB;
         let memory_mib = args.memory.unwrap_or(u32::try_from(mib).unwrap_or(u32::MAX));
@@ -293,21 +331,43 @@ impl ImageRunPlan {
             image,
         };
         if args.kvm == Kvm::Auto {
-            let (kernel, initramfs) = (plan.image.kernel(), plan.image.initramfs());
-            plan.chosen = choose(&plan.qemu, &plan.machine(&kernel, &initramfs), &super::cache()?.join("image"))?;
+            let files = MachineFiles::of(&plan.image);
+            plan.chosen = choose(&plan.qemu, &plan.machine(&files), &super::cache()?.join("image"))?;
         }
         Ok(plan)
     }
 
     /// What is started.
-    pub fn machine<'a>(&self, kernel: &'a Path, initramfs: &'a Path) -> Machine<'a> {
+    pub fn machine<'a>(&self, files: &'a MachineFiles) -> Machine<'a> {
         Machine {
             target: self.target,
-            kernel,
-            initramfs,
+            kernel: &files.kernel,
+            initramfs: &files.initramfs,
+            disk: files.disk.as_deref(),
+            device_tree: files.device_tree.as_deref(),
             accelerator: self.chosen.accelerator,
             icount: self.icount,
             memory_mib: self.memory_mib,
+        }
+    }
+}
+
+/// The files that an emulator starts with.
+pub struct MachineFiles {
+    kernel: PathBuf,
+    initramfs: PathBuf,
+    disk: Option<PathBuf>,
+    device_tree: Option<PathBuf>,
+}
+
+impl MachineFiles {
+    /// Those of an image.
+    pub fn of(image: &Image) -> MachineFiles {
+        MachineFiles {
+            kernel: image.kernel(),
+            initramfs: image.initramfs(),
+            disk: image.disk(),
+            device_tree: image.device_tree(),
         }
     }
 }
@@ -328,9 +388,9 @@ fn fetched(pair: &OsStr) -> anyhow::Result<(OsString, PathBuf)> {
     Ok((guest.to_owned(), PathBuf::from(place)))
 }
 
-fn environment(given: &[OsString]) -> anyhow::Result<Vec<(OsString, OsString)>> {
-    let mut all: Vec<(OsString, OsString)> =
-        [("PATH", PATH), ("HOME", "/root"), ("TERM", "dumb")].map(|(name, value)| (name.into(), value.into())).to_vec();
+/// The usual variables, of which given ones replace those of their name.
+fn environment(given: &[OsString], usual: &[(&str, &str)]) -> anyhow::Result<Vec<(OsString, OsString)>> {
+    let mut all: Vec<(OsString, OsString)> = usual.iter().map(|(name, value)| (name.into(), value.into())).collect();
     for pair in given {
         let Some((name, value)) = pair.as_bytes().split_once_str("=").filter(|(name, _)| !name.is_empty()) else {
             bail!("--env {}: expected NAME=VALUE", pair.display());

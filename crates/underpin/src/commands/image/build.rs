@@ -5,10 +5,10 @@ use crate::exit::Exit;
 use crate::plan::{Container, ImageBuildPlan};
 use crate::screen::Screen;
 use std::path::Path;
-use underpin_image::image::Built;
-use underpin_image::store::{Kernel, Package};
+use underpin_image::image::{Built, Manifest, Material};
+use underpin_image::store::{Kernel, Package, meta_package};
 use underpin_image::{Content, Entry, Image, Kind, doctor, oci};
-use underpin_report::document::image::{ImageContainer, ImageFile, ImageKernel};
+use underpin_report::document::image::{ImageContainer, ImageDisk, ImageFile, ImageKernel};
 use underpin_report::{ImageBuildDocument, Raw, text};
 
 /// Builds, or shows what would be built.
@@ -21,7 +21,9 @@ pub fn run(build: &ImageBuildPlan, screen: &mut Screen) -> anyhow::Result<Exit> 
         Some(container) => contained(build, container)?,
         None => {
             let kernel = build.kernel()?;
-            let built = Image::build(&build.plan, &kernel, &build.folder)?;
+            let parts = build.parts(&kernel)?;
+            let material = Material { kernel: &kernel, parts: &parts, format: build.format, size: build.size };
+            let built = Image::build(&build.plan, &material, &build.folder)?;
             ImageBuildDocument { kernel: Some(used_kernel(build, &kernel, &built)), ..document(build, Some(&built)) }
         }
     };
@@ -33,13 +35,14 @@ pub fn run(build: &ImageBuildPlan, screen: &mut Screen) -> anyhow::Result<Exit> 
     Ok(Exit::Fine)
 }
 
-/// Writes an image for containers, reads it again, and tells what its programs miss.
+/// Writes an image for containers, and tells what its programs miss.
 fn contained(build: &ImageBuildPlan, container: &Container) -> anyhow::Result<ImageBuildDocument> {
+    let trees = build.plan.layers.iter().map(|layer| &layer.tree);
+    let diagnosis = doctor::diagnose(&oci::planned(trees, &container.settings, &build.folder), &[]);
     let layers = build.plan.layers.iter();
     let layers: Vec<_> =
         layers.map(|layer| (format!("underpin image build: {}", layer.name), layer.tree.clone())).collect();
     let written = oci::write(&layers, &container.settings, &build.folder, container.output, container.replace)?;
-    let diagnosis = doctor::diagnose(&oci::open(&build.folder, oci::Limits::default())?, &[]);
     let missing = diagnosis.findings.into_iter().map(|finding| format!("{}: {}", finding.missing, finding.fix));
     let mut document = ImageBuildDocument {
         dry_run: false,
@@ -71,12 +74,26 @@ fn document(build: &ImageBuildPlan, built: Option<&Built>) -> ImageBuildDocument
         command: raw(&plan.command),
         kernel: build.container.is_none().then(|| planned_kernel(build)),
         container: None,
+        format: build.container.is_none().then(|| build.format.name().to_owned()),
+        disk: built.and_then(|built| disk(&built.image.manifest)),
         initramfs_bytes: initramfs.map(|file| file.bytes),
         initramfs_sha256: initramfs.map(|file| file.sha256.clone()),
         packages: build.packages.clone(),
         files: files.collect(),
         remarks: plan.remarks.clone(),
     }
+}
+
+fn disk(manifest: &Manifest) -> Option<ImageDisk> {
+    let disk = manifest.disk.as_ref()?;
+    let firmware = manifest.firmware.as_ref().map(|package| format!("{} {}", package.name, package.version));
+    Some(ImageDisk {
+        file: disk.file.file.clone(),
+        bytes: disk.file.bytes,
+        sha256: disk.file.sha256.clone(),
+        uuid: disk.uuid.clone(),
+        firmware,
+    })
 }
 
 fn file(path: &Path, entry: &Entry, layer: &str, because: String) -> ImageFile {
@@ -90,11 +107,11 @@ fn file(path: &Path, entry: &Entry, layer: &str, because: String) -> ImageFile {
 
 /// What is known before anything is fetched.
 fn planned_kernel(build: &ImageBuildPlan) -> ImageKernel {
-    match (&build.kernel, &build.locked) {
+    match (&build.kernel, &build.locked.kernel) {
         (Some(path), _) => from(raw(path), None),
         (None, Some(package)) if !build.update => from(package.name.as_str().into(), Some(package)),
         (None, _) => {
-            let name = format!("the newest linux-image-cloud-{} of Debian", build.plan.target.debian());
+            let name = format!("the newest {} of Debian", meta_package(build.plan.target));
             from(name.as_str().into(), None)
         }
     }
@@ -103,7 +120,7 @@ fn planned_kernel(build: &ImageBuildPlan) -> ImageKernel {
 fn used_kernel(build: &ImageBuildPlan, kernel: &Kernel, built: &Built) -> ImageKernel {
     let name = kernel.package.as_ref().map(|package| package.name.as_str().into());
     let package = kernel.package.as_ref();
-    let before = build.locked.as_ref().filter(|before| package.is_some_and(|now| now.sha256 != before.sha256));
+    let before = build.locked.kernel.as_ref().filter(|before| package.is_some_and(|now| now.sha256 != before.sha256));
     ImageKernel {
         bytes: Some(built.image.manifest.kernel.file.bytes),
         replaced: before.map(|before| format!("{} {}", before.name, before.version)),

@@ -3,7 +3,7 @@
 use super::raw;
 use super::receive::Sink;
 use crate::exit::Exit;
-use crate::plan::ImageRunPlan;
+use crate::plan::{ImageRunPlan, MachineFiles};
 use crate::screen::{self, Screen};
 use std::io;
 use underpin_image::ImageError;
@@ -28,9 +28,9 @@ const SHOWN: usize = 20;
 /// # Errors
 /// If QEMU cannot be started, or a file cannot be written.
 pub fn run(plan: &ImageRunPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
-    let (kernel, initramfs) = (plan.image.kernel(), plan.image.initramfs());
+    let files = MachineFiles::of(&plan.image);
     let mut sink = Sink::new(plan.json, &plan.places);
-    let machine = plan.machine(&kernel, &initramfs);
+    let machine = plan.machine(&files);
     let result = match boot(&plan.qemu, &machine, &plan.request, Patience::command(plan.timeout), &mut sink) {
         Ok(result) => result,
         // The reader of the command's output has what it wanted.
