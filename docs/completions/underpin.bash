@@ -733,14 +733,22 @@ _underpin() {
             return 0
             ;;
         underpin__subcmd__image__subcmd__build)
-            opts="-o -v -h -V --target --output --add --root --kernel --user --env --force --update --offline --dry-run --verbose --json --color --help --version"
+            opts="-o -v -h -V --target --format --size --output --add --root --kernel --user --env --force --update --offline --dry-run --verbose --json --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --target)
-                    COMPREPLY=($(compgen -W "qemu-x86_64 qemu-aarch64 oci oci-x86_64 oci-aarch64" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "qemu-x86_64 qemu-aarch64 rpi4 oci oci-x86_64 oci-aarch64" -- "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "initramfs ext4 sd" -- "${cur}"))
+                    return 0
+                    ;;
+                --size)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --output)

@@ -204,6 +204,8 @@ set edit:completion:arg-completer[underpin] = {|@words|
         }
         &'underpin;image;build'= {
             cand --target 'The machine, or a container (`oci`); for this processor if it is not given'
+            cand --format 'What holds the root file system: the initramfs, or a disk with ext4; rpi4 has a card (sd)'
+            cand --size 'The size of the disk or card in MiB; if it is not given, what the files take and some room'
             cand -o 'The folder of the image; one of a machine that is there is brought up to date. A container''s name that ends in .tar becomes one file instead of a folder'
             cand --output 'The folder of the image; one of a machine that is there is brought up to date. A container''s name that ends in .tar becomes one file instead of a folder'
             cand --add 'Add a file or folder of this machine at a path of the image (may be repeated)'

@@ -212,9 +212,14 @@ complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_
 complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run doctor" -f -a "doctor" -d 'Show what the programs of an image need that is not in it, and what is in it without need'
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l target -d 'The machine, or a container (`oci`); for this processor if it is not given' -r -f -a "qemu-x86_64\t''
 qemu-aarch64\t''
+rpi4\t''
 oci\t''
 oci-x86_64\t''
 oci-aarch64\t''"
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l format -d 'What holds the root file system: the initramfs, or a disk with ext4; rpi4 has a card (sd)' -r -f -a "initramfs\t''
+ext4\t''
+sd\t''"
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l size -d 'The size of the disk or card in MiB; if it is not given, what the files take and some room' -r
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -s o -l output -d 'The folder of the image; one of a machine that is there is brought up to date. A container\'s name that ends in .tar becomes one file instead of a folder' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l add -d 'Add a file or folder of this machine at a path of the image (may be repeated)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l root -d 'Look for libraries, and for programs by path, inside this folder as if it were `/`' -r -F

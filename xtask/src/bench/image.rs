@@ -179,6 +179,8 @@ fn start_bare(tried: &Tried) -> anyhow::Result<Duration> {
         target: tried.target,
         kernel: &kernel,
         initramfs: &initramfs,
+        disk: None,
+        device_tree: None,
         accelerator: Accelerator::Tcg,
         icount: false,
         memory_mib: 256,

@@ -1,6 +1,7 @@
 //! The root file system on a disk or a card, and the initramfs that finds it there.
 
-use super::{Files, ManifestEntry, ManifestFile, Material, Sums, content_sum, manifest_entry};
+use super::files::Files;
+use super::{ManifestEntry, ManifestFile, Material, Sums, content_sum, manifest_entry};
 use crate::plan::{Because, Plan};
 use crate::store::hex;
 use crate::target::Format;
