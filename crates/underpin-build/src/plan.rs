@@ -174,7 +174,7 @@ impl Plan {
         if self.toolchain.support {
             write(&self.work.join("find_object.c"), SUPPORT_SOURCE.as_bytes())?;
         }
-        for tool in Tool::ALL {
+        for tool in Tool::ALL.into_iter().filter(|tool| *tool != Tool::Run) {
             link(&self.executable, &self.folder.join(tool.name()))?;
         }
         let text = serde_json::to_vec(&self.tools).unwrap_or_default();
@@ -240,7 +240,7 @@ fn key(request: &Request, project: &Project) -> String {
 }
 
 /// What the note says: the objects' claims, then what is known about the rest.
-fn claims(request: &Request, toolchain: &Toolchain) -> Vec<Claim> {
+pub(crate) fn claims(request: &Request, toolchain: &Toolchain) -> Vec<Claim> {
     let mut claims = vec![Claim::new("build", request.spec.to_string())];
     claims.extend(request.objects.iter().filter_map(|object| object.claim.clone()));
     if !claims.iter().any(|claim| claim.key == "allocator") {
@@ -258,7 +258,7 @@ fn claims(request: &Request, toolchain: &Toolchain) -> Vec<Claim> {
     claims
 }
 
-fn tools(
+pub(crate) fn tools(
     request: &Request,
     project: &Project,
     toolchain: &Toolchain,
@@ -283,6 +283,7 @@ fn tools(
         ld: crate::project::raw_linker(spec, toolchain).unwrap_or_default(),
         objects: objects.iter().map(|object| folder.join(format!("{}.o", object.name))).collect(),
         rust,
+        portable: None,
     }
 }
 
@@ -324,16 +325,18 @@ fn first_use(
 
 /// The commands that build what libgcc needs and musl does not have: an archive, so that only programs that need it get
 /// it.
-fn support(toolchain: &Toolchain, work: &Path, folder: &Path) -> Vec<Step> {
+pub(crate) fn support(toolchain: &Toolchain, work: &Path, folder: &Path) -> Vec<Step> {
     let (true, Some(cc), Some(ar)) = (toolchain.support, &toolchain.cc, toolchain.ar.first()) else {
         return Vec::new();
     };
     let (source, object) = (work.join("find_object.c"), work.join("find_object.o"));
     let text = |path: &Path| path.display().to_string();
     let compile = ["-O2", "-fPIC", "-c", &text(&source), "-o", &text(&object)].map(str::to_owned);
+    // A gcc without a wrapper is told musl's headers: glibc's declare the same function.
+    let compile = cc.leading.iter().cloned().chain(compile).collect();
     let archive = ["rcs", &text(&folder.join(SUPPORT_ARCHIVE)), &text(&object)].map(str::to_owned);
     vec![
-        Step::new("prepare", cc.program.clone(), compile.to_vec(), work),
+        Step::new("prepare", cc.program.clone(), compile, work),
         Step::new("prepare", ar.into(), archive.to_vec(), work),
     ]
 }

@@ -397,6 +397,23 @@ impl Spec {
         format!("{processor}-unknown-linux-{}", self.libc.of_triple())
     }
 
+    /// What the names of an SDK's tools begin with: no distribution's begin so.
+    #[must_use]
+    pub fn prefix(&self) -> String {
+        format!("{}-underpin-linux-{}", self.processor, self.libc.of_triple())
+    }
+
+    /// The loader that a dynamic program names.
+    #[must_use]
+    pub fn loader(&self) -> String {
+        match (self.libc, self.processor) {
+            (CLibrary::Musl, processor) => format!("/lib/ld-musl-{processor}.so.1"),
+            (CLibrary::Glibc(_), Processor::X86_64) => "/lib64/ld-linux-x86-64.so.2".to_owned(),
+            (CLibrary::Glibc(_), Processor::Aarch64) => "/lib/ld-linux-aarch64.so.1".to_owned(),
+            (CLibrary::Glibc(_), Processor::Riscv64) => "/lib/ld-linux-riscv64-lp64d.so.1".to_owned(),
+        }
+    }
+
     /// The name that GNU's cross compilers begin with (`aarch64-linux-gnu-gcc`).
     #[must_use]
     pub fn gnu_triple(&self) -> String {

@@ -14,6 +14,7 @@
 //! | `Image` | a folder with kernel, initramfs, lock and manifest; trees become bytes in [`write`], with the guest's first process ([`init`]) | [`image`] |
 //! | `Boot` | an image started under an emulator; the guest's side of the conversation is [`protocol`] | [`boot`] |
 //! | container image | trees as an OCI image, and any image as files | [`oci`] |
+//! | SDK | the tools that build for an image, and its C library, in a folder that may be moved | [`sdk`] |
 //! | diagnosis | what the programs of an image need that is not in it | [`doctor`] |
 //!
 //! A plan is data and can be shown before a byte is fetched. The same input gives the same bytes: no host time, owner, inode
@@ -32,6 +33,7 @@ pub mod plan;
 pub mod protocol;
 pub mod recipe;
 mod root;
+pub mod sdk;
 pub mod store;
 pub mod target;
 pub mod tree;

@@ -33,6 +33,7 @@ pub use document::doctor::DoctorDocument;
 pub use document::image::{ImageBuildDocument, ImageRunDocument};
 pub use document::image_doctor::ImageDoctorDocument;
 pub use document::image_layer::ImageLayerDocument;
+pub use document::image_sdk::ImageSdkDocument;
 pub use document::run::RunDocument;
 pub use document::storm::{OpenedLater, StormBinding, StormDocument, StormInput};
 pub use document::suite::SuiteDocument;

@@ -30,7 +30,9 @@ pub fn instead(line: &[OsString]) -> Option<ExitCode> {
 fn folder(name: &Path) -> Option<PathBuf> {
     let beside = name.parent().filter(|folder| !folder.as_os_str().is_empty());
     let by_name = beside.filter(|folder| folder.join(PLAN_FILE).is_file()).map(Path::to_owned);
-    by_name.or_else(|| env::var_os(FOLDER_VARIABLE).map(PathBuf::from))
+    // An SDK has a copy of this program beside its plan, and links to that in other folders.
+    let of_sdk = || env::current_exe().ok()?.parent().filter(|folder| folder.join(PLAN_FILE).is_file()).map(Path::to_owned);
+    by_name.or_else(of_sdk).or_else(|| env::var_os(FOLDER_VARIABLE).map(PathBuf::from))
 }
 
 fn become_tool(tool: Tool, folder: &Path, plan: &[u8], arguments: &[OsString]) -> ExitCode {
@@ -39,7 +41,7 @@ fn become_tool(tool: Tool, folder: &Path, plan: &[u8], arguments: &[OsString]) -
         ExitCode::from(NOT_STARTED)
     };
     let plan: ToolPlan = match serde_json::from_slice(plan) {
-        Ok(plan) => plan,
+        Ok(plan) => ToolPlan::placed(plan, folder.parent().unwrap_or(folder)),
         Err(error) => return refused(&format!("{}: {error}", folder.join(PLAN_FILE).display())),
     };
     let linker = env::var_os(LINKER_VARIABLE);

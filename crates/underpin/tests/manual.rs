@@ -21,6 +21,7 @@ const DOCUMENTS: [&str; 15] = [
     "bundle",
     "image-build",
     "image-run",
+    "image-sdk",
     "image-doctor",
     "storm",
     "bench",
@@ -28,7 +29,7 @@ const DOCUMENTS: [&str; 15] = [
     "doctor",
 ];
 /// Verbs of a verb.
-const BELOW: [[&str; 2]; 3] = [["image", "build"], ["image", "run"], ["image", "doctor"]];
+const BELOW: [[&str; 2]; 4] = [["image", "build"], ["image", "run"], ["image", "sdk"], ["image", "doctor"]];
 
 fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")

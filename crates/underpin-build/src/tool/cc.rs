@@ -21,6 +21,7 @@ pub fn invoke(plan: &ToolPlan, compiler: &Compiler, arguments: &[OsString], arou
     }
     match purpose {
         Purpose::Program => program(&mut line, plan, compiler, arguments),
+        Purpose::Library if is_unwrapped(plan, compiler) => library(&mut line, compiler, arguments),
         _ => line.rest(compiler, arguments, |_| true),
     }
     if purpose != Purpose::Question {
@@ -62,10 +63,25 @@ fn program(line: &mut Line, plan: &ToolPlan, compiler: &Compiler, arguments: &[O
     }
 }
 
+/// Whether a compiler for another C library is told its start files for dynamic programs.
+fn is_unwrapped(plan: &ToolPlan, compiler: &Compiler) -> bool {
+    compiler.dialect == Dialect::Foreign && !plan.spec.linkage.is_static() && !compiler.start.is_empty()
+}
+
+/// The link of a shared library: left to itself the compiler takes glibc's start files and libraries.
+fn library(line: &mut Line, compiler: &Compiler, arguments: &[OsString]) {
+    let of_programs = |word: &&String| *word == "-pie" || word.ends_with("crt1.o") || word.contains("-dynamic-linker");
+    line.words(compiler.start.iter().filter(|word| !of_programs(word)));
+    line.rest(compiler, arguments, |_| true);
+    line.words(["-x", "none"]);
+    line.words(compiler.end.iter().map(String::as_str));
+}
+
 /// What a link by a compiler of another C library begins with.
 pub(super) fn foreign_start(line: &mut Line, compiler: &Compiler, linkage: Linkage) {
     if !linkage.is_static() {
-        return;
+        // A wrapper's specs name them; without one they are named here.
+        return line.words(compiler.start.iter().map(String::as_str));
     }
     // gcc leaves the table of frames out of static programs, and libgcc's unwinder aborts without it.
     line.words(["-static", "-nostdlib", "-Wl,--eh-frame-hdr"]);

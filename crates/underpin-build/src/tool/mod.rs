@@ -6,9 +6,11 @@
 mod cc;
 mod ld;
 mod options;
+mod portable;
 mod response;
 mod rustc;
 
+pub use portable::{HERE, Portable};
 pub use response::response_file;
 
 use crate::{Linkage, Spec};
@@ -43,12 +45,23 @@ pub enum Tool {
     RawLd,
     /// What cargo calls instead of rustc (`RUSTC_WRAPPER`): the first argument is the real one.
     Rustc,
+    /// What starts a program of the target here: an emulator, or the target's loader. Only an SDK has it.
+    Run,
 }
 
 impl Tool {
     /// All of them.
-    pub const ALL: [Tool; 8] =
-        [Tool::Cc, Tool::Cxx, Tool::Ar, Tool::Ranlib, Tool::Linker, Tool::Ld, Tool::RawLd, Tool::Rustc];
+    pub const ALL: [Tool; 9] = [
+        Tool::Cc,
+        Tool::Cxx,
+        Tool::Ar,
+        Tool::Ranlib,
+        Tool::Linker,
+        Tool::Ld,
+        Tool::RawLd,
+        Tool::Rustc,
+        Tool::Run,
+    ];
 
     /// Its name in the folder. rustc recognises `ld.lld` and calls it as a linker; it does not know `linker`, and calls
     /// it as a C compiler.
@@ -63,13 +76,16 @@ impl Tool {
             Tool::Ld => "ld.lld",
             Tool::RawLd => "ld",
             Tool::Rustc => "rustc",
+            Tool::Run => "run",
         }
     }
 
-    /// The tool of a name.
+    /// The tool of a name, which in an SDK begins with the target ([`Spec::prefix`]).
     #[must_use]
     pub fn of_name(name: &OsStr) -> Option<Tool> {
-        Tool::ALL.into_iter().find(|tool| name == tool.name())
+        let text = name.to_str()?;
+        let own = text.split_once("-underpin-linux-").and_then(|(_, rest)| rest.split_once('-')).map(|(_, own)| own);
+        Tool::ALL.into_iter().find(|tool| own.unwrap_or(text) == tool.name())
     }
 }
 
@@ -130,6 +146,9 @@ pub struct ToolPlan {
     pub objects: Vec<PathBuf>,
     /// What is added to rustc's arguments, if it takes part.
     pub rust: Option<RustPlan>,
+    /// Of an SDK, whose folder may be moved.
+    #[serde(default)]
+    pub portable: Option<Portable>,
 }
 
 /// What rustc gets beside cargo's arguments.
@@ -190,6 +209,9 @@ pub enum ToolError {
         /// For what.
         target: String,
     },
+    /// The plan says why there is none.
+    #[error("{0}")]
+    Refused(String),
     /// `rustc` without the real one.
     #[error("started as `rustc` without the path of the real one (cargo's RUSTC_WRAPPER passes it first)")]
     NoRustc,
@@ -205,7 +227,7 @@ pub fn invoke(
     arguments: &[OsString],
     around: Surroundings<'_>,
 ) -> Result<Invocation, ToolError> {
-    if matches!(tool, Tool::Ar | Tool::Ranlib | Tool::Rustc) {
+    if matches!(tool, Tool::Ar | Tool::Ranlib | Tool::Rustc | Tool::Run) {
         return expanded(plan, tool, arguments, around);
     }
     // Arguments that are filtered or looked for may be in a file as well.
@@ -224,7 +246,15 @@ fn expanded(
     let missing = |what| ToolError::Missing { what, target: plan.spec.to_string() };
     match tool {
         Tool::Cc => Ok(cc::invoke(plan, plan.cc.as_ref().ok_or_else(|| missing("C compiler"))?, arguments, around)),
-        Tool::Cxx => Ok(cc::invoke(plan, plan.cxx.as_ref().ok_or_else(|| missing("C++ compiler"))?, arguments, around)),
+        Tool::Cxx => {
+            let reason = plan.portable.as_ref().and_then(|portable| portable.without_cxx.clone());
+            let missing = || reason.map_or_else(|| missing("C++ compiler"), ToolError::Refused);
+            Ok(cc::invoke(plan, plan.cxx.as_ref().ok_or_else(missing)?, arguments, around))
+        }
+        Tool::Run => {
+            let run = plan.portable.as_ref().map_or(&[][..], |portable| portable.run.as_slice());
+            started(run, arguments).ok_or_else(|| missing("emulator"))
+        }
         Tool::Ar => plain(&plan.ar, arguments).ok_or_else(|| missing("archiver")),
         Tool::Ranlib => plain(&plan.ranlib, arguments).ok_or_else(|| missing("ranlib")),
         Tool::RawLd => ld::raw(plan, arguments).ok_or_else(|| missing("linker")),
@@ -244,6 +274,15 @@ fn plain(command: &[String], arguments: &[OsString]) -> Option<Invocation> {
     let (program, leading) = command.split_first()?;
     let arguments = leading.iter().map(OsString::from).chain(arguments.iter().cloned()).collect();
     Some(Invocation::new(program, arguments))
+}
+
+/// A program of the target, behind what starts it there; by itself if nothing has to.
+fn started(run: &[String], arguments: &[OsString]) -> Option<Invocation> {
+    if run.is_empty() {
+        let (program, rest) = arguments.split_first()?;
+        return Some(Invocation::new(program, rest.to_vec()));
+    }
+    plain(run, arguments)
 }
 
 /// The option that gives the build's own folder another name in what a compiler writes into its output: it hides the

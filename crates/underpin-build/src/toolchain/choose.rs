@@ -107,8 +107,12 @@ impl Toolchains {
         if let Some(zig) = &self.zig {
             found.extend(of_zig(zig, spec));
         }
+        let with_glibc = self.gcc.iter().find(|gcc| gcc.processor == spec.processor && gcc.libc == LibcOf::Glibc);
         if let Some(clang) = &self.clang {
-            found.extend(of_clang(clang, musl, spec));
+            found.extend(of_clang(clang, musl, with_glibc, spec));
+        }
+        if let (CLibrary::Musl, Some(gcc), Some(musl)) = (spec.libc, with_glibc, musl) {
+            found.extend(of_gcc_for_musl(gcc, musl, spec, folder));
         }
         found
     }
@@ -204,6 +208,14 @@ fn of_gcc(gcc: &Gcc, musl: Option<&Musl>, spec: &Spec, folder: &Path) -> Option<
     })
 }
 
+/// The last resort for musl: no package of a distribution is needed but its gcc.
+fn of_gcc_for_musl(gcc: &Gcc, musl: &Musl, spec: &Spec, folder: &Path) -> Option<Candidate> {
+    let support = folder.join(foreign::SUPPORT_ARCHIVE);
+    let cc = foreign::gcc_for_musl(gcc, musl, spec.linkage, &support)?;
+    let candidate = of_gcc(&Gcc { cxx: None, libc: LibcOf::Glibc, ..gcc.clone() }, None, spec, folder)?;
+    Some(Candidate { cc, libc_version: musl.version.clone(), support: gcc.wants_find_object, ..candidate })
+}
+
 fn of_zig(zig: &Zig, spec: &Spec) -> Option<Candidate> {
     // zig has glibc only as a list of symbols, which cannot be linked in.
     if matches!(spec.libc, CLibrary::Glibc(_)) && spec.linkage.is_static() {
@@ -238,24 +250,36 @@ fn zig_target(spec: &Spec) -> String {
     }
 }
 
-fn of_clang(clang: &Clang, musl: Option<&Musl>, spec: &Spec) -> Option<Candidate> {
+fn of_clang(clang: &Clang, musl: Option<&Musl>, gcc: Option<&Gcc>, spec: &Spec) -> Option<Candidate> {
     let own = Processor::host() == Some(spec.processor) && spec.libc == CLibrary::Glibc(None);
     let cc = match spec.libc {
-        CLibrary::Musl if spec.linkage.is_static() => foreign::musl_clang(clang, musl?, spec.linkage)?,
+        CLibrary::Musl => foreign::musl_clang(clang, musl?, spec.linkage)?,
         CLibrary::Glibc(None) if own => plain(&clang.program),
+        // glibc's headers, start files and libgcc are those of the cross gcc, which clang finds.
+        CLibrary::Glibc(None) if clang.has_lld && gcc.is_some() => crossed(&clang.program, spec),
         _ => return None,
     };
     let ar: Vec<String> = clang.ar.iter().map(|ar| ar.display().to_string()).collect();
     Some(Candidate {
         family: CompilerFamily::Clang,
         name: format!("clang {}", clang.version),
-        cxx: clang.cxx.as_deref().filter(|_| own).map(plain),
+        cxx: match (clang.cxx.as_deref(), spec.libc) {
+            (Some(program), _) if own => Some(plain(program)),
+            (Some(program), CLibrary::Glibc(None)) if gcc.is_some_and(|gcc| gcc.cxx.is_some()) => {
+                Some(crossed(program, spec))
+            }
+            _ => None,
+        },
         ranlib: if ar.is_empty() { Vec::new() } else { vec![ar[0].clone(), "s".to_owned()] },
         ar,
         libc_version: musl.filter(|_| spec.libc == CLibrary::Musl).and_then(|musl| musl.version.clone()),
         support: false,
         cc,
     })
+}
+
+fn crossed(program: &Path, spec: &Spec) -> Compiler {
+    Compiler { leading: vec![format!("--target={}", spec.gnu_triple()), "-fuse-ld=lld".to_owned()], ..plain(program) }
 }
 
 fn toolchain(

@@ -55,6 +55,36 @@ pub fn musl_gcc(gcc: &Gcc, program: &Path, musl: &Musl, linkage: Linkage, suppor
     Some(Compiler { program: program.to_owned(), leading: Vec::new(), dialect: Dialect::Foreign, start, end })
 }
 
+/// What a dynamic program for musl begins with, and its last files.
+fn dynamic(musl: &Musl, runtime: Option<&Path>) -> (Vec<String>, Vec<String>) {
+    let (mut objects, last) = files(&musl.libraries, runtime, Linkage::StaticPie);
+    if let Some(first) = objects.first_mut() {
+        *first = musl.libraries.join("Scrt1.o").display().to_string();
+    }
+    let loader = format!("-Wl,-dynamic-linker,/lib/ld-musl-{}.so.1", musl.processor);
+    let options = ["-nostdlib", "-pie", "-Wl,--eh-frame-hdr", &loader].map(str::to_owned);
+    let start = options.into_iter().chain([format!("-L{}", musl.libraries.display())]).chain(objects);
+    (start.collect(), last)
+}
+
+/// A gcc for glibc, without a wrapper, made to use a musl. `None` if it does not report where its start files are.
+pub fn gcc_for_musl(gcc: &Gcc, musl: &Musl, linkage: Linkage, support: &Path) -> Option<Compiler> {
+    let runtime = gcc.runtime.as_deref()?;
+    let mut leading = vec!["-nostdinc".to_owned()];
+    for folder in [musl.headers.clone(), runtime.join("include")] {
+        leading.extend(["-isystem".to_owned(), folder.display().to_string()]);
+    }
+    let libraries = format!("-L{}", musl.libraries.display());
+    if linkage == Linkage::Dynamic {
+        let (start, last) = dynamic(musl, Some(runtime));
+        let end = musl_gcc(gcc, &gcc.program, musl, linkage, support)?.end.into_iter().chain(last).collect();
+        return Some(Compiler { program: gcc.program.clone(), leading, dialect: Dialect::Foreign, start, end });
+    }
+    let linked = musl_gcc(gcc, &gcc.program, musl, linkage, support)?;
+    let start = std::iter::once(libraries).chain(linked.start).collect();
+    Some(Compiler { leading, start, ..linked })
+}
+
 /// clang for musl. `None` without lld, or without the functions that compiled code calls.
 pub fn musl_clang(clang: &Clang, musl: &Musl, linkage: Linkage) -> Option<Compiler> {
     let builtins = clang.builtins.iter().find(|(processor, _)| *processor == musl.processor)?;
@@ -65,7 +95,10 @@ pub fn musl_clang(clang: &Clang, musl: &Musl, linkage: Linkage) -> Option<Compil
     for folder in [clang.resources.join("include"), musl.headers.clone()] {
         leading.extend(["-isystem".to_owned(), folder.display().to_string()]);
     }
-    let (mut start, last) = files(&musl.libraries, None, linkage);
+    let (mut start, last) = match linkage {
+        Linkage::Dynamic => dynamic(musl, None),
+        _ => files(&musl.libraries, None, linkage),
+    };
     start.extend(["-fuse-ld=lld".to_owned(), format!("-L{}", musl.libraries.display())]);
     let mut end = vec!["-lc".to_owned(), builtins.1.display().to_string()];
     end.extend(last);

@@ -125,7 +125,7 @@ impl Archive {
         self.package(&self.show(name)?)
     }
 
-    fn package(&self, record: &Record) -> Result<Package, ImageError> {
+    pub(super) fn package(&self, record: &Record) -> Result<Package, ImageError> {
         let field = |name: &'static str| {
             record.field(name).map(str::to_owned).ok_or_else(|| ImageError::NoApt {
                 reason: format!("the index of {} has no {name} for this package", self.suite),

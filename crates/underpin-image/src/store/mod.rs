@@ -5,6 +5,7 @@
 //! nothing half-made. An image's lock names the package again; with it, and the file, no network is asked.
 
 mod apt;
+mod debs;
 mod kernel;
 mod source;
 mod parts;

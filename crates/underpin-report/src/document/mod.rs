@@ -15,6 +15,7 @@ pub mod gain;
 pub mod image;
 pub mod image_doctor;
 pub mod image_layer;
+pub mod image_sdk;
 pub(crate) mod json;
 pub mod run;
 pub mod storm;
@@ -69,6 +70,8 @@ pub enum Verb {
     ImageBuild,
     /// `underpin image run`.
     ImageRun,
+    /// `underpin image sdk`.
+    ImageSdk,
     /// `underpin bench`, and `underpin report` of what it saved.
     Bench,
     /// `underpin bench --suite`.
@@ -99,6 +102,7 @@ impl Verb {
         Verb::Build,
         Verb::ImageBuild,
         Verb::ImageRun,
+        Verb::ImageSdk,
         Verb::Bench,
         Verb::Suite,
         Verb::Run,
@@ -124,6 +128,7 @@ impl Verb {
             Verb::Build => "build",
             Verb::ImageBuild => "image-build",
             Verb::ImageRun => "image-run",
+            Verb::ImageSdk => "image-sdk",
             Verb::Bench => "bench",
             Verb::Suite => "suite",
             Verb::Run => "run",
@@ -150,6 +155,7 @@ impl Verb {
             Verb::Build => "underpin.build/1",
             Verb::ImageBuild => "underpin.image-build/1",
             Verb::ImageRun => "underpin.image-run/1",
+            Verb::ImageSdk => "underpin.image-sdk/1",
             Verb::Bench => "underpin.bench/1",
             Verb::Suite => "underpin.suite/1",
             Verb::Run => "underpin.run/1",
@@ -239,6 +245,7 @@ pub fn schema(verb: Verb) -> serde_json::Value {
         Verb::Build => schema_of::<build::BuildDocument>(),
         Verb::ImageBuild => schema_of::<image::ImageBuildDocument>(),
         Verb::ImageRun => schema_of::<image::ImageRunDocument>(),
+        Verb::ImageSdk => schema_of::<image_sdk::ImageSdkDocument>(),
         Verb::Bench => schema_of::<bench::BenchDocument>(),
         Verb::Suite => schema_of::<suite::SuiteDocument>(),
         Verb::Run => schema_of::<run::RunDocument>(),

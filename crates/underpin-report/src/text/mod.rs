@@ -16,6 +16,7 @@ mod findings;
 mod image;
 mod image_doctor;
 mod image_layer;
+mod image_sdk;
 mod load;
 mod paths;
 mod storm;
@@ -39,6 +40,7 @@ use crate::document::doctor::DoctorDocument;
 use crate::document::image::{ImageBuildDocument, ImageRunDocument};
 use crate::document::image_doctor::ImageDoctorDocument;
 use crate::document::image_layer::ImageLayerDocument;
+use crate::document::image_sdk::ImageSdkDocument;
 use crate::document::storm::StormDocument;
 use crate::document::suite::SuiteDocument;
 use crate::document::survey::SurveyDocument;
@@ -97,6 +99,8 @@ screens! {
     findings::findings(TreeDocument);
     /// What is in an image, or would be.
     image::image_build(ImageBuildDocument);
+    /// What an SDK is, and how to begin with it.
+    image_sdk::image_sdk(ImageSdkDocument);
     /// How a command in an image ran.
     image::image_run(ImageRunDocument);
     /// Every search directory of every object (`tree --paths`).

@@ -2,9 +2,11 @@
 
 mod doctor;
 mod layer;
+mod sdk;
 
 pub use doctor::ImageDoctorArgs;
 pub use layer::{ImageLayerAction, ImageLayerArgs, LibcName};
+pub use sdk::ImageSdkArgs;
 
 use super::DisplayArgs;
 use clap::{Args, Subcommand, ValueEnum};
@@ -42,8 +44,8 @@ pub struct ImageArgs {
 pub enum ImageVerb {
     Build(Box<ImageBuildArgs>),
     Run(Box<ImageRunArgs>),
+    Sdk(Box<ImageSdkArgs>),
     Doctor(Box<ImageDoctorArgs>),
-    /// Show recipes and layers, and whether appends still apply
     Layer(Box<ImageLayerArgs>),
 }
 

@@ -22,14 +22,14 @@ mod verify;
 
 pub use bench::{AroundArgs, BenchArgs, BindState, Failure, Order, ReportArgs, ResultArgs, RuleArgs, TimeUnit};
 pub use bind::{BindArgs, Place, UnbindArgs};
-pub use build::{BuildArgs, CompilerName, Switch};
+pub use build::{BuildArgs, CompilerName, GoalName, Switch};
 pub use bundle::BundleArgs;
 pub use check::CheckArgs;
 pub use doctor::DoctorArgs;
 pub use generate::{GenerateArgs, What};
 pub use image::{
-    ImageArgs, ImageBuildArgs, ImageDoctorArgs, ImageLayerAction, ImageLayerArgs, ImageRunArgs, ImageVerb, Kvm,
-    LibcName, target as image_target,
+    ImageArgs, ImageBuildArgs, ImageDoctorArgs, ImageLayerAction, ImageLayerArgs, ImageRunArgs, ImageSdkArgs,
+    ImageVerb, Kvm, LibcName, target as image_target,
 };
 pub use run::RunArgs;
 pub use serve::ServeArgs;

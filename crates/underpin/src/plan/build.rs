@@ -97,7 +97,7 @@ pub fn cache() -> anyhow::Result<PathBuf> {
 }
 
 /// Our own folders.
-fn places(current: PathBuf) -> anyhow::Result<Places> {
+pub(super) fn places(current: PathBuf) -> anyhow::Result<Places> {
     Ok(Places {
         cache: cache()?,
         executable: std::env::current_exe().context("cannot find this program's own file")?,

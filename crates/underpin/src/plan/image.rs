@@ -1,5 +1,9 @@
 //! The plans of `underpin image`.
 
+mod sdk;
+
+pub use sdk::ImageSdkPlan;
+
 use crate::cli::{ImageBuildArgs, ImageRunArgs, Kvm};
 use crate::input;
 use anyhow::{Context, bail};

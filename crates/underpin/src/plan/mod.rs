@@ -27,7 +27,9 @@ pub use bind::{Action, BindRequest, UnbindPlan};
 pub use build::{BuildPlan, Printed, cache};
 pub use bundle::BundleCommand;
 pub use check::CheckPlan;
-pub use image::{Built as BuiltPackages, Container, ImageBuildPlan, ImageRunPlan, MachineFiles, store as image_store};
+pub use image::{
+    Built as BuiltPackages, Container, ImageBuildPlan, ImageRunPlan, ImageSdkPlan, MachineFiles, store as image_store,
+};
 pub use run::RunPlan;
 pub use storm::StormPlan;
 pub use suite::{Original, SuitePlan};

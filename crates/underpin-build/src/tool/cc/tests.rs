@@ -28,6 +28,7 @@ fn line(spec: Spec, dialect: Dialect, arguments: &str) -> String {
         ld: Vec::new(),
         objects: vec!["/t/allocator.o".into(), "/t/note.o".into()],
         rust: None,
+        portable: None,
     };
     let words: Vec<OsString> = arguments.split_whitespace().map(OsString::from).collect();
     let around =
@@ -115,6 +116,7 @@ fn the_archiver_keeps_its_first_words() {
         ld: Vec::new(),
         objects: Vec::new(),
         rust: None,
+        portable: None,
     };
     let around =
         Surroundings { folder: Path::new("/t"), linker: None, response: &|_| None, cxx_library: &|_| Vec::new() };

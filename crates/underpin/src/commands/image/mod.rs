@@ -6,11 +6,12 @@ mod layer;
 mod packages;
 mod receive;
 mod run;
+mod sdk;
 mod tools;
 
 use crate::cli::{ImageArgs, ImageVerb};
 use crate::exit::Exit;
-use crate::plan::{ImageBuildPlan, ImageRunPlan};
+use crate::plan::{ImageBuildPlan, ImageRunPlan, ImageSdkPlan};
 use crate::screen::Screen;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -27,6 +28,7 @@ pub fn supervised(args: ImageArgs, screen: &mut Screen) -> anyhow::Result<Exit> 
             ImageVerb::Build(args) if args.libc.is_some() => packages::run(*args, screen),
             ImageVerb::Build(args) => build::run(&ImageBuildPlan::new(*args, None)?, screen),
             ImageVerb::Run(args) => run::run(&ImageRunPlan::new(*args)?, screen),
+            ImageVerb::Sdk(args) => sdk::run(&ImageSdkPlan::new(*args)?, screen),
             ImageVerb::Doctor(args) => doctor::run(*args, screen),
             ImageVerb::Layer(args) => layer::run(&args, screen),
         },

@@ -1,0 +1,91 @@
+//! The tools of a build in a folder that may be moved: what `--print-env` hands over, for a project that is not known yet.
+
+use crate::plan::{claims, support, tools};
+use crate::project::Project;
+use crate::tool::{Dialect, Portable, ToolPlan};
+use crate::toolchain::{CompilerFamily, LibcOf, Musl, Needs, SUPPORT_SOURCE, Toolchain, Toolchains};
+use crate::{BuildError, CLibrary, Claim, LinkObject, Request, Step, note_object};
+use std::path::Path;
+
+/// The folder of the names, in the SDK's.
+pub const TOOLS: &str = "tools";
+
+/// Tools, and what has to be written beside them.
+#[derive(Clone, Debug)]
+pub struct Kit {
+    /// What the names stand for; paths in the folder begin with [`crate::tool::HERE`].
+    pub tools: ToolPlan,
+    /// What was chosen.
+    pub toolchain: Toolchain,
+    /// What is linked into every program, to be written as `NAME.o` beside the names.
+    pub objects: Vec<LinkObject>,
+    /// What their note says.
+    pub claims: Vec<Claim>,
+    /// Commands that build the rest, run once in the folder that the kit was made with.
+    pub steps: Vec<Step>,
+    /// Files that those commands read: name in the folder, and content.
+    pub sources: Vec<(&'static str, &'static str)>,
+}
+
+impl Kit {
+    /// The tools for a request, in a folder that need not exist. `musl`: one to link with, if a compiler needs one.
+    /// `run`: what starts a program of the target here.
+    ///
+    /// # Errors
+    /// If nothing here builds it.
+    pub fn new(
+        request: &Request,
+        found: &Toolchains,
+        folder: &Path,
+        musl: Option<Musl>,
+        run: Vec<String>,
+    ) -> Result<Kit, BuildError> {
+        let spec = &request.spec;
+        let names = folder.join(TOOLS);
+        let mut toolchains = found.clone();
+        // Those of this machine are not in the folder.
+        toolchains.musl = musl.into_iter().collect();
+        toolchains.gcc.retain(|gcc| gcc.libc != LibcOf::MuslWrapper);
+        let needs = |rust| Needs { rust, c: true, cxx: false };
+        let choose = |rust| toolchains.choose(spec, request.compiler, needs(rust), &names);
+        let toolchain = choose(toolchains.rust.is_some()).or_else(|_| choose(false))?;
+        let claims = claims(request, &toolchain);
+        let pairs: Vec<(String, String)> =
+            claims.iter().map(|claim| (claim.key.clone(), claim.value.clone())).collect();
+        let mut objects = request.objects.clone();
+        objects.push(LinkObject { name: "note".to_owned(), bytes: note_object(spec.processor, &pairs)?, claim: None });
+        let project = Project::elsewhere(&request.places.current, toolchain.rust.is_some());
+        let mut plan = tools(request, &project, &toolchain, &names, &objects);
+        if let Some(rust) = &mut plan.rust {
+            rust.wrapper = None;
+        }
+        plan.portable = Some(Portable { run, without_cxx: without_cxx(&toolchain, spec.libc) });
+        let steps = support(&toolchain, folder, &names);
+        let sources = if toolchain.support { vec![("find_object.c", SUPPORT_SOURCE)] } else { Vec::new() };
+        Ok(Kit { tools: plan.marked(folder), toolchain, objects, claims, steps, sources })
+    }
+
+    /// Whether the C library and the headers have to be in the folder: zig has its own, and gcc and clang have glibc's.
+    #[must_use]
+    pub fn needs_musl(family: CompilerFamily, libc: CLibrary) -> bool {
+        family != CompilerFamily::Zig && libc == CLibrary::Musl
+    }
+}
+
+/// Why no C++ is compiled.
+fn without_cxx(toolchain: &Toolchain, libc: CLibrary) -> Option<String> {
+    if toolchain.cxx.is_some() {
+        return None;
+    }
+    let by_zig = toolchain.cc.as_ref().is_some_and(|cc| cc.dialect == Dialect::Zig);
+    Some(match (libc, toolchain.family) {
+        (CLibrary::Musl, Some(CompilerFamily::Clang)) => {
+            "no C++ for musl: the distribution's libc++ is glibc's; an SDK of zig has one for musl (--toolchain zig)"
+        }
+        (CLibrary::Musl, _) if !by_zig => {
+            "no C++ for musl: the distribution's libstdc++ is glibc's; an SDK of zig has one for musl (--toolchain zig)"
+        }
+        _ => "no C++: the compiler came without one; install the package of the same name with g++ in it",
+    }
+    .to_owned())
+}

@@ -1,0 +1,116 @@
+//! Tools in a folder that may be moved: its name in their plan is a mark, which becomes the folder's path when one is started.
+
+use super::{Compiler, RustLinker, ToolPlan};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// The mark: no path begins with it.
+pub const HERE: &str = "@SDK@";
+
+/// What only an SDK has.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Portable {
+    /// What starts a program of the target; empty if it starts by itself.
+    pub run: Vec<String>,
+    /// Why there is no C++ compiler, if there is none.
+    pub without_cxx: Option<String>,
+}
+
+impl ToolPlan {
+    /// The plan with a folder's path, which it was made with, as the mark.
+    #[must_use]
+    pub fn marked(self, folder: &Path) -> ToolPlan {
+        let folder = folder.display().to_string();
+        self.mapped(&|text| text.replace(&folder, HERE))
+    }
+
+    /// The plan as it is where it was moved to. A program that is not at its path is looked for by its name.
+    #[must_use]
+    pub fn placed(self, folder: &Path) -> ToolPlan {
+        if self.portable.is_none() {
+            return self;
+        }
+        let folder = folder.display().to_string();
+        let mut placed = self.mapped(&|text| text.replace(HERE, &folder));
+        placed.programs(&|program| {
+            let path = Path::new(&program);
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or(&program);
+            if path.exists() { program } else { name.to_owned() }
+        });
+        placed
+    }
+
+    /// Every program that the plan starts.
+    #[must_use]
+    pub fn started(&self) -> Vec<String> {
+        let found = std::cell::RefCell::new(Vec::new());
+        self.clone().programs(&|program| {
+            found.borrow_mut().push(program.clone());
+            program
+        });
+        let mut found = found.into_inner();
+        found.sort();
+        found.dedup();
+        found
+    }
+
+    /// Every absolute path of the plan, of whatever kind.
+    #[must_use]
+    pub fn outside(&self) -> Vec<String> {
+        let found = std::cell::RefCell::new(Vec::new());
+        let _ = self.clone().mapped(&|text| {
+            let path = text.strip_prefix("-L").unwrap_or(text);
+            if path.starts_with('/') {
+                found.borrow_mut().push(path.to_owned());
+            }
+            text.to_owned()
+        });
+        let mut found = found.into_inner();
+        found.sort();
+        found.dedup();
+        found
+    }
+
+    fn mapped(mut self, map: &dyn Fn(&str) -> String) -> ToolPlan {
+        let words = |list: &mut Vec<String>| list.iter_mut().for_each(|word| *word = map(word));
+        let path = |path: &mut PathBuf| *path = map(&path.display().to_string()).into();
+        let compiler = |one: &mut Compiler| {
+            path(&mut one.program);
+            [&mut one.leading, &mut one.start, &mut one.end].into_iter().for_each(words);
+        };
+        self.cc.as_mut().map(compiler);
+        self.cxx.as_mut().map(compiler);
+        [&mut self.ar, &mut self.ranlib, &mut self.ld].into_iter().for_each(words);
+        self.objects.iter_mut().for_each(path);
+        if let Some(rust) = &mut self.rust {
+            match &mut rust.linker {
+                RustLinker::Compiler(one) => compiler(one),
+                RustLinker::Ld(program, leading) => {
+                    path(program);
+                    words(leading);
+                }
+            }
+            words(&mut rust.flags);
+        }
+        if let Some(portable) = &mut self.portable {
+            words(&mut portable.run);
+        }
+        self
+    }
+
+    fn programs(&mut self, map: &dyn Fn(String) -> String) {
+        let path = |path: &mut PathBuf| *path = map(path.display().to_string()).into();
+        let linker = self.rust.as_mut().map(|rust| match &mut rust.linker {
+            RustLinker::Compiler(one) => &mut one.program,
+            RustLinker::Ld(program, _) => program,
+        });
+        let compilers = [&mut self.cc, &mut self.cxx].into_iter().flatten().map(|one| &mut one.program);
+        compilers.chain(linker).for_each(path);
+        let run = self.portable.as_mut().map(|portable| &mut portable.run);
+        for list in [&mut self.ar, &mut self.ranlib, &mut self.ld].into_iter().chain(run) {
+            if let Some(first) = list.first_mut() {
+                *first = map(std::mem::take(first));
+            }
+        }
+    }
+}
