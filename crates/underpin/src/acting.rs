@@ -31,7 +31,8 @@ fn folder(name: &Path) -> Option<PathBuf> {
     let beside = name.parent().filter(|folder| !folder.as_os_str().is_empty());
     let by_name = beside.filter(|folder| folder.join(PLAN_FILE).is_file()).map(Path::to_owned);
     // An SDK has a copy of this program beside its plan, and links to that in other folders.
-    let of_sdk = || env::current_exe().ok()?.parent().filter(|folder| folder.join(PLAN_FILE).is_file()).map(Path::to_owned);
+    let of_sdk =
+        || env::current_exe().ok()?.parent().filter(|folder| folder.join(PLAN_FILE).is_file()).map(Path::to_owned);
     by_name.or_else(of_sdk).or_else(|| env::var_os(FOLDER_VARIABLE).map(PathBuf::from))
 }
 

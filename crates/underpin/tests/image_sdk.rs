@@ -142,7 +142,10 @@ fn cargo_builds_with_a_moved_sdk_by_its_configuration_alone() {
     let arguments = ["--target", "qemu-x86_64", "--libc", "musl", "--toolchain", "zig", "--offline"];
     let Some(sdk) = Sdk::new(&arguments, Some(&zig)) else { return };
     assert_eq!(sdk.document["packages"], Value::from(Vec::<Value>::new()));
-    sdk.dir.write("tried/Cargo.toml", "[package]\nname = \"tried\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n");
+    sdk.dir.write(
+        "tried/Cargo.toml",
+        "[package]\nname = \"tried\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n",
+    );
     sdk.dir.write("tried/src/main.rs", "fn main() { println!(\"sum {}\", 6 * 7); }\n");
     let mut cargo = Command::new("cargo");
     let file = sdk.folder.join("cargo/config.toml");

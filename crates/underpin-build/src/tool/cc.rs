@@ -21,7 +21,7 @@ pub fn invoke(plan: &ToolPlan, compiler: &Compiler, arguments: &[OsString], arou
     }
     match purpose {
         Purpose::Program => program(&mut line, plan, compiler, arguments),
-        Purpose::Library if is_unwrapped(plan, compiler) => library(&mut line, compiler, arguments),
+        Purpose::Library if is_unwrapped(compiler) => library(&mut line, plan, compiler, arguments),
         _ => line.rest(compiler, arguments, |_| true),
     }
     if purpose != Purpose::Question {
@@ -63,13 +63,19 @@ fn program(line: &mut Line, plan: &ToolPlan, compiler: &Compiler, arguments: &[O
     }
 }
 
-/// Whether a compiler for another C library is told its start files for dynamic programs.
-fn is_unwrapped(plan: &ToolPlan, compiler: &Compiler) -> bool {
-    compiler.dialect == Dialect::Foreign && !plan.spec.linkage.is_static() && !compiler.start.is_empty()
+/// Whether a compiler for another C library is told its headers: it has no wrapper that knows start files.
+fn is_unwrapped(compiler: &Compiler) -> bool {
+    compiler.dialect == Dialect::Foreign && !compiler.leading.is_empty()
 }
 
 /// The link of a shared library: left to itself the compiler takes glibc's start files and libraries.
-fn library(line: &mut Line, compiler: &Compiler, arguments: &[OsString]) {
+fn library(line: &mut Line, plan: &ToolPlan, compiler: &Compiler, arguments: &[OsString]) {
+    if plan.spec.linkage.is_static() {
+        // There is no shared C library that it could name; its symbols are those of whoever loads it.
+        line.words(["-nostdlib"]);
+        line.words(compiler.start.iter().filter(|word| word.starts_with("-fuse-ld=")));
+        return line.rest(compiler, arguments, |_| true);
+    }
     let of_programs = |word: &&String| *word == "-pie" || word.ends_with("crt1.o") || word.contains("-dynamic-linker");
     line.words(compiler.start.iter().filter(|word| !of_programs(word)));
     line.rest(compiler, arguments, |_| true);

@@ -51,17 +51,8 @@ pub enum Tool {
 
 impl Tool {
     /// All of them.
-    pub const ALL: [Tool; 9] = [
-        Tool::Cc,
-        Tool::Cxx,
-        Tool::Ar,
-        Tool::Ranlib,
-        Tool::Linker,
-        Tool::Ld,
-        Tool::RawLd,
-        Tool::Rustc,
-        Tool::Run,
-    ];
+    pub const ALL: [Tool; 9] =
+        [Tool::Cc, Tool::Cxx, Tool::Ar, Tool::Ranlib, Tool::Linker, Tool::Ld, Tool::RawLd, Tool::Rustc, Tool::Run];
 
     /// Its name in the folder. rustc recognises `ld.lld` and calls it as a linker; it does not know `linker`, and calls
     /// it as a C compiler.

@@ -40,20 +40,6 @@ impl ToolPlan {
         placed
     }
 
-    /// Every program that the plan starts.
-    #[must_use]
-    pub fn started(&self) -> Vec<String> {
-        let found = std::cell::RefCell::new(Vec::new());
-        self.clone().programs(&|program| {
-            found.borrow_mut().push(program.clone());
-            program
-        });
-        let mut found = found.into_inner();
-        found.sort();
-        found.dedup();
-        found
-    }
-
     /// Every absolute path of the plan, of whatever kind.
     #[must_use]
     pub fn outside(&self) -> Vec<String> {
@@ -112,5 +98,67 @@ impl ToolPlan {
                 *first = map(std::mem::take(first));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tool::{Dialect, Tool};
+    use crate::{Allocator, CLibrary, Goal, Linkage, Processor, Spec};
+
+    fn plan() -> ToolPlan {
+        let spec = Spec {
+            processor: Processor::Aarch64,
+            libc: CLibrary::Musl,
+            linkage: Linkage::Dynamic,
+            allocator: Allocator::System,
+            goal: Goal::Balanced,
+            overlay: false,
+        };
+        let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let cc = Compiler {
+            program: "/absent/folder/sh".into(),
+            leading: words(&["-isystem", "/made/sdk/sysroot/usr/include"]),
+            dialect: Dialect::Foreign,
+            start: words(&["-L/made/sdk/sysroot/usr/lib", "/made/sdk/sysroot/usr/lib/crti.o"]),
+            end: words(&["-lc", "/bin/sh"]),
+        };
+        let portable = Portable { run: words(&["/bin/sh", "-L", "/made/sdk/sysroot"]), without_cxx: None };
+        ToolPlan {
+            spec,
+            cc: Some(cc),
+            cxx: None,
+            ar: words(&["/absent/ar"]),
+            ranlib: Vec::new(),
+            ld: Vec::new(),
+            objects: vec!["/made/sdk/tools/note.o".into()],
+            rust: None,
+            portable: Some(portable),
+        }
+    }
+
+    #[test]
+    fn a_plan_that_was_moved_names_the_new_folder_and_finds_programs_by_name() {
+        let marked = plan().marked(Path::new("/made/sdk"));
+        assert_eq!(marked.outside(), ["/absent/ar", "/absent/folder/sh", "/bin/sh"]);
+        let placed = marked.placed(Path::new("/new place"));
+        let cc = placed.cc.unwrap();
+        assert_eq!(cc.program, Path::new("sh"), "it is not at its path");
+        assert_eq!(cc.leading[1], "/new place/sysroot/usr/include");
+        assert_eq!(cc.start, ["-L/new place/sysroot/usr/lib", "/new place/sysroot/usr/lib/crti.o"]);
+        assert_eq!(placed.ar, ["ar"]);
+        assert_eq!(placed.objects, [Path::new("/new place/tools/note.o")]);
+        assert_eq!(placed.portable.unwrap().run, ["/bin/sh", "-L", "/new place/sysroot"]);
+        // Of a build in underpin's cache every path stays as it is.
+        let fixed = ToolPlan { portable: None, ..plan() };
+        assert_eq!(fixed.clone().placed(Path::new("/new")), fixed);
+    }
+
+    #[test]
+    fn a_name_with_the_target_before_it_is_the_same_tool() {
+        assert_eq!(Tool::of_name("aarch64-underpin-linux-musl-c++".as_ref()), Some(Tool::Cxx));
+        assert_eq!(Tool::of_name("x86_64-underpin-linux-gnu-ld.lld".as_ref()), Some(Tool::Ld));
+        assert_eq!(Tool::of_name("aarch64-linux-musl-cc".as_ref()), None);
     }
 }

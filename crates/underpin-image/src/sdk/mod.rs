@@ -173,11 +173,14 @@ fn remarks(wanted: &Wanted, kit: &Kit) -> Vec<String> {
     let portable = kit.tools.portable.as_ref();
     let mut remarks: Vec<String> = portable.and_then(|portable| portable.without_cxx.clone()).into_iter().collect();
     if kit.tools.rust.is_none() {
-        remarks.push(format!("no Rust for this target: `rustup target add {}`, then make it again", spec.rust_triple()));
+        remarks
+            .push(format!("no Rust for this target: `rustup target add {}`, then make it again", spec.rust_triple()));
     }
     let runs = portable.and_then(|portable| portable.run.first());
     if runs.is_some_and(|program| !program.contains('/')) {
-        remarks.push("no user emulation is installed, which runs its programs here: `apt-get install qemu-user`".to_owned());
+        remarks.push(
+            "no user emulation is installed, which runs its programs here: `apt-get install qemu-user`".to_owned(),
+        );
     }
     if spec.linkage == Linkage::Static {
         remarks.push("programs are static and at fixed addresses".to_owned());

@@ -155,7 +155,8 @@ fn readme(wanted: &Wanted, kit: &Kit, manifest: &Manifest) -> String {
         wanted.request.spec.gnu_triple(),
     );
     if kit.tools.rust.is_some() {
-        let line = "| cargo | `cargo build`, or `cargo build --config SDK/cargo/config.toml` without the environment |\n";
+        let line =
+            "| cargo | `cargo build`, or `cargo build --config SDK/cargo/config.toml` without the environment |\n";
         text.push_str(line);
     }
     let _ = write!(

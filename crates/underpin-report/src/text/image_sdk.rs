@@ -18,7 +18,10 @@ pub fn image_sdk(document: &ImageSdkDocument, view: &View) -> Text {
     row("names", &format!("{0}-cc, {0}-c++, {0}-ar, {0}-run, ...", document.prefix));
     let packages: Vec<String> =
         document.packages.iter().map(|package| format!("{} {}", package.name, package.version)).collect();
-    row("sysroot", &if packages.is_empty() { "empty: the compiler has its own".to_owned() } else { packages.join(", ") });
+    row(
+        "sysroot",
+        &if packages.is_empty() { "empty: the compiler has its own".to_owned() } else { packages.join(", ") },
+    );
     if view.verbosity > 0 {
         document.needs.iter().for_each(|path| row("needs", &path.to_string()));
     }

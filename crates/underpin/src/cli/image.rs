@@ -29,6 +29,7 @@ use underpin_image::{Format, Target};
     after_help = "Examples:\n  \
     underpin image build ./app -o app-image   an image of one program\n  \
     underpin image run app-image -- app -v    its output and exit code\n  \
+    underpin image sdk app-image -o sdk       compilers and C library for it\n  \
     underpin image doctor app.tar             what its program needs that is not in it\n\
     \n\
     Next: `underpin image build --help`, `underpin image run --help`, `underpin image doctor --help`."

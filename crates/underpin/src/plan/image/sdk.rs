@@ -32,9 +32,10 @@ impl ImageSdkPlan {
         let image = args.image.as_deref().map(Image::open).transpose()?;
         let of_image = image.as_ref().map(Image::target).transpose()?;
         let own = || Target::ALL.into_iter().find(|target| target.processor() == std::env::consts::ARCH);
-        let target = args.target.or(of_image).or_else(own).with_context(|| {
-            format!("no image is for this processor ({}): name a --target", std::env::consts::ARCH)
-        })?;
+        let target =
+            args.target.or(of_image).or_else(own).with_context(|| {
+                format!("no image is for this processor ({}): name a --target", std::env::consts::ARCH)
+            })?;
         let (libc, linkage) = image.as_ref().map_or((CLibrary::Musl, None), of_programs);
         let text = SpecText {
             libc: args.libc.unwrap_or(libc),
@@ -75,7 +76,8 @@ impl ImageSdkPlan {
 /// The C library of an image, by the loader that is in it.
 fn of_programs(image: &Image) -> (CLibrary, Option<Linkage>) {
     let entries = || image.manifest.layers.iter().flat_map(|layer| &layer.entries);
-    let has = |name: &str| entries().any(|entry| entry.path.rsplit('/').next().is_some_and(|last| last.starts_with(name)));
+    let has =
+        |name: &str| entries().any(|entry| entry.path.rsplit('/').next().is_some_and(|last| last.starts_with(name)));
     if has("ld-musl-") {
         (CLibrary::Musl, Some(Linkage::Dynamic))
     } else if has("ld-linux-") {
