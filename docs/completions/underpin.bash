@@ -82,6 +82,9 @@ _underpin() {
             underpin__subcmd__image,run)
                 cmd="underpin__subcmd__image__subcmd__run"
                 ;;
+            underpin__subcmd__image,sdk)
+                cmd="underpin__subcmd__image__subcmd__sdk"
+                ;;
             *)
                 ;;
         esac
@@ -715,7 +718,7 @@ _underpin() {
             return 0
             ;;
         underpin__subcmd__image)
-            opts="-h -V --color --help --version build run doctor"
+            opts="-h -V --color --help --version build run sdk doctor"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -836,6 +839,60 @@ _underpin() {
                     return 0
                     ;;
                 --memory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        underpin__subcmd__image__subcmd__sdk)
+            opts="-o -v -h -V --target --libc --linkage --toolchain --malloc --goal --overlay --output --offline --verbose --json --color --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --libc)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --linkage)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --toolchain)
+                    COMPREPLY=($(compgen -W "zig gcc clang" -- "${cur}"))
+                    return 0
+                    ;;
+                --malloc)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --goal)
+                    COMPREPLY=($(compgen -W "speed memory balanced" -- "${cur}"))
+                    return 0
+                    ;;
+                --overlay)
+                    COMPREPLY=($(compgen -W "on off" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

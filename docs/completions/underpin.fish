@@ -202,24 +202,20 @@ complete -c underpin -n "__fish_underpin_using_subcommand build" -s v -l verbose
 complete -c underpin -n "__fish_underpin_using_subcommand build" -l json -d 'Print one JSON document, of the form that docs/schemas describes'
 complete -c underpin -n "__fish_underpin_using_subcommand build" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand build" -s V -l version -d 'Print version'
-complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run doctor" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run sdk doctor" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
 never\t'Never'"
-complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run doctor" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run doctor" -s V -l version -d 'Print version'
-complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run doctor" -f -a "build" -d 'Make an image of programs, their libraries and a kernel'
-complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run doctor" -f -a "run" -d 'Start an image, run a command in it, and bring its result back'
-complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run doctor" -f -a "doctor" -d 'Show what the programs of an image need that is not in it, and what is in it without need'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run sdk doctor" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run sdk doctor" -s V -l version -d 'Print version'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run sdk doctor" -f -a "build" -d 'Make an image of programs, their libraries and a kernel'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run sdk doctor" -f -a "run" -d 'Start an image, run a command in it, and bring its result back'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run sdk doctor" -f -a "sdk" -d 'Write the compilers of an image and its C library into a folder that can be moved'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run sdk doctor" -f -a "doctor" -d 'Show what the programs of an image need that is not in it'
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l target -d 'The machine, or a container (`oci`); for this processor if it is not given' -r -f -a "qemu-x86_64\t''
 qemu-aarch64\t''
-rpi4\t''
 oci\t''
 oci-x86_64\t''
 oci-aarch64\t''"
-complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l format -d 'What holds the root file system: the initramfs, or a disk with ext4; rpi4 has a card (sd)' -r -f -a "initramfs\t''
-ext4\t''
-sd\t''"
-complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l size -d 'The size of the disk or card in MiB; if it is not given, what the files take and some room' -r
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -s o -l output -d 'The folder of the image; one of a machine that is there is brought up to date. A container\'s name that ends in .tar becomes one file instead of a folder' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l add -d 'Add a file or folder of this machine at a path of the image (may be repeated)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l root -d 'Look for libraries, and for programs by path, inside this folder as if it were `/`' -r -F
@@ -251,6 +247,27 @@ complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from run" -l json -d 'Print one JSON document, of the form that docs/schemas describes'
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from run" -s V -l version -d 'Print version'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from sdk" -l target -d 'The machine; the image\'s, or one with this processor, if it is not given' -r
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from sdk" -l libc -d 'The C library: musl or glibc; the image\'s if it is not given, else musl' -r
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from sdk" -l linkage -d 'How programs are linked: static, static-pie (the default with musl) or dynamic (the default with glibc)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from sdk" -l toolchain -d 'The compiler' -r -f -a "zig\t'zig, with a C library for every processor'
+gcc\t'gcc, musl\'s wrapper of it, or a cross gcc'
+clang\t'clang with lld'"
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from sdk" -l malloc -d 'The allocator: system, jemalloc, mimalloc or snmalloc; without it --goal chooses' -r
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from sdk" -l goal -d 'What the allocator is chosen and set for' -r -f -a "speed\t'Large caches'
+memory\t'The C library\'s own malloc: the least memory'
+balanced\t'Fast, with small caches'"
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from sdk" -l overlay -d 'Replace musl\'s string functions by faster ones (on in static musl programs)' -r -f -a "on\t'On'
+off\t'Off'"
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from sdk" -s o -l output -d 'The folder; an SDK that is there is replaced' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from sdk" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
+always\t'Into files and pipes too'
+never\t'Never'"
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from sdk" -l offline -d 'Fail if something would have to be fetched'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from sdk" -s v -l verbose -d 'Show more: the short form says what it leaves out; twice: everything'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from sdk" -l json -d 'Print one JSON document, of the form that docs/schemas describes'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from sdk" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from sdk" -s V -l version -d 'Print version'
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from doctor" -l program -d 'Look at this program instead of what the configuration starts (may be repeated)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from doctor" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-const VERBS: [&str; 18] = [
+const VERBS: [&str; 19] = [
     "survey",
     "tree",
     "check",
@@ -28,7 +28,7 @@ const VERBS: [&str; 18] = [
     "doctor",
 ];
 /// Verbs with a document of their own: `report` shows that of `bench`.
-const DOCUMENTS: [&str; 18] = [
+const DOCUMENTS: [&str; 19] = [
     "survey",
     "tree",
     "check",

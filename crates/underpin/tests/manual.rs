@@ -10,7 +10,7 @@ const VERBS: [&str; 14] = [
     "run", "doctor",
 ];
 /// Verbs with a document of their own: `report` shows that of `bench`.
-const DOCUMENTS: [&str; 15] = [
+const DOCUMENTS: [&str; 16] = [
     "survey",
     "tree",
     "check",
