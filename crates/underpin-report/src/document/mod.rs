@@ -88,7 +88,7 @@ pub enum Verb {
 
 impl Verb {
     /// All of them, in the order of the manual.
-    pub const ALL: [Verb; 19] = [
+    pub const ALL: [Verb; 20] = [
         Verb::Tree,
         Verb::Check,
         Verb::Tags,
