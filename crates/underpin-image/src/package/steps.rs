@@ -120,9 +120,10 @@ impl Build<'_> {
             words.push(format!("--host={}", self.tools.triple));
             words.push("--build=x86_64-pc-linux-gnu".to_owned());
             words.extend(["--prefix=/usr", "--sysconfdir=/etc", "--disable-dependency-tracking"].map(str::to_owned));
-            if self.tools.is_static {
-                words.extend(["--disable-shared", "--enable-static"].map(str::to_owned));
-            }
+            let usual = ["disable-shared", "enable-static"].into_iter().filter(|_| self.tools.is_static);
+            // What the recipe says of an option, `false` above all, counts instead.
+            let unsaid = usual.filter(|option| !self.recipe.config.contains_key(*option));
+            words.extend(unsaid.map(|option| format!("--{option}")));
         }
         for (key, value) in &self.recipe.config {
             match value.value.as_str() {

@@ -1,7 +1,7 @@
 //! The screen of `underpin image layer`.
 
 use crate::document::image_layer::{ImageChange, ImageLayerDocument};
-use crate::layout::{Align, Table, View, wrap};
+use crate::layout::{View, wrap};
 use crate::styled::{Line, Role, Span, Text};
 use crate::units::count;
 
@@ -24,8 +24,6 @@ pub fn image_layer(document: &ImageLayerDocument, view: &View) -> Text {
 }
 
 fn layers(text: &mut Text, document: &ImageLayerDocument, view: &View) {
-    let columns = [("layer", Align::Left), ("order", Align::Right), ("holds", Align::Left)];
-    let mut table = Table::new(&columns).flexible(2);
     for layer in &document.layers {
         let mut parts = Vec::new();
         if !layer.recipes.is_empty() {
@@ -40,26 +38,18 @@ fn layers(text: &mut Text, document: &ImageLayerDocument, view: &View) {
         if !layer.selected {
             parts.push("not for this target".to_owned());
         }
-        table.row(vec![
-            Span::new(Role::Plain, &layer.name),
-            Span::new(Role::Number, layer.order.to_string()),
-            Span::new(Role::Plain, parts.join("; ")),
-        ]);
+        let start = Line::new().with(Role::Dim, format!("  {:<12} {:>4}  ", layer.name, layer.order));
+        text.append(wrap(start, &[Span::new(Role::Plain, parts.join("; "))], view.usable()));
     }
-    text.append(table.lines(view.usable()));
 }
 
+/// Nothing is cut: the values are what a person looks for.
 fn lines(text: &mut Text, document: &ImageLayerDocument, view: &View) {
-    let columns = [("value", Align::Left), ("is", Align::Left), ("by", Align::Left)];
-    let mut table = Table::new(&columns).flexible(1);
     for line in &document.lines {
-        table.row(vec![
-            Span::new(Role::Plain, &line.key),
-            Span::new(Role::Plain, &line.value),
-            Span::new(Role::Path, line.at.as_str()),
-        ]);
+        let start = Line::new().with(Role::Dim, format!("  {:<22} ", line.key));
+        let words = [Span::new(Role::Plain, &line.value), Span::new(Role::Dim, format!("  ({})", line.at))];
+        text.append(wrap(start, &words, view.usable()));
     }
-    text.append(table.lines(view.usable()));
 }
 
 fn checked(text: &mut Text, document: &ImageLayerDocument, changes: &[ImageChange], view: &View) {
