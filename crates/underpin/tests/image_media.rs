@@ -165,6 +165,7 @@ fn a_disk_that_cannot_be_is_refused_in_one_sentence() {
     need!("x86_64-linux-gnu-gcc");
     let dir = fixture("x86_64-linux-gnu-gcc");
     dir.write("kernel", "not a real one");
+    dir.write("data", &"much ".repeat(1 << 19));
     for (words, part) in [
         (&["--target", "qemu-x86_64", "--format", "sd"][..], "initramfs or ext4"),
         (&["--target", "rpi4", "--format", "ext4"], "rpi4 takes sd"),
@@ -172,7 +173,7 @@ fn a_disk_that_cannot_be_is_refused_in_one_sentence() {
         (&["--target", "rpi5"], "rpi4"),
         (&["--target", "rpi4", "--size", "100"], "power of two"),
         (&["--kernel", "kernel", "--size", "8"], "--format ext4"),
-        (&["--kernel", "kernel", "--format", "ext4", "--size", "1"], "at least"),
+        (&["--kernel", "kernel", "--format", "ext4", "--size", "1", "--add", "data:/srv/data"], "at least"),
         (&["--target", "oci", "--format", "ext4"], "no disk"),
     ] {
         let output = image(&dir, &[&["build", "app", "-o", "out"], words].concat());
