@@ -1,0 +1,178 @@
+//! Which definition the loader gives each reference: `_dl_lookup_symbol_x`, `do_lookup_x` and `check_match` of glibc's
+//! elf/dl-lookup.c, over the scope of a program and everything that it loads at start.
+
+use crate::object::{Object, STB_WEAK, STT_TLS, STV_PROTECTED, SHN_ABS, Symbol, Version};
+use bstr::BString;
+use std::collections::HashMap;
+
+/// Where a reference leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A symbol of an object, both as indices.
+    Symbol {
+        /// The object in the closure.
+        object: usize,
+        /// The symbol in its dynamic symbol table.
+        symbol: usize,
+    },
+    /// No object defines it.
+    Nothing,
+}
+
+/// A reference of a member and where it leads, for comparison with the loader.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Binding {
+    /// The object that refers.
+    pub from: usize,
+    /// The object whose definition it gets; `None` if there is none.
+    pub to: Option<usize>,
+    /// The symbol.
+    pub name: BString,
+    /// The version asked for, empty if none.
+    pub version: BString,
+}
+
+/// What kind of reference asks (`elf_machine_type_class`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum RefClass {
+    /// A call or a thread-local variable: an undefined symbol with a value (a canonical PLT entry) does not count.
+    Plt,
+    /// Data: it does.
+    Data,
+}
+
+/// Every definition of the scope, by name, in the order in which look-ups meet them.
+pub(crate) struct Scope<'o, 'a> {
+    objects: &'o [Object<'a>],
+    by_name: HashMap<&'a [u8], Vec<(usize, usize)>>,
+}
+
+impl<'o, 'a> Scope<'o, 'a> {
+    pub fn new(objects: &'o [Object<'a>]) -> Scope<'o, 'a> {
+        let mut by_name: HashMap<&'a [u8], Vec<(usize, usize)>> = HashMap::new();
+        for (object, facts) in objects.iter().enumerate() {
+            for (index, symbol) in facts.symbols.iter().enumerate().skip(1) {
+                if may_match(symbol) {
+                    by_name.entry(symbol.name).or_default().push((object, index));
+                }
+            }
+        }
+        Scope { objects, by_name }
+    }
+
+    /// Where a reference of an object leads.
+    pub fn resolve(&self, from: usize, index: usize, class: RefClass) -> Target {
+        let object = &self.objects[from];
+        let Some(reference) = object.symbols.get(index).filter(|_| index != 0) else { return Target::Nothing };
+        let own = Target::Symbol { object: from, symbol: index };
+        if reference.binds_local() {
+            return own;
+        }
+        let version = object.version_of(reference);
+        let found = self.look_up(from, index, version, class);
+        if reference.visibility() != STV_PROTECTED || !reference.is_defined() {
+            return found;
+        }
+        // What another object defines, this one's own protected definition hides from it; a canonical PLT entry of
+        // the program is not a definition.
+        let other = match class {
+            RefClass::Plt => found,
+            RefClass::Data => self.look_up(from, index, version, RefClass::Plt),
+        };
+        match other {
+            Target::Symbol { object, .. } if object != from => own,
+            _ => found,
+        }
+    }
+
+    fn look_up(&self, from: usize, index: usize, version: Option<Version>, class: RefClass) -> Target {
+        let name = self.objects[from].symbols[index].name;
+        let Some(all) = self.by_name.get(name) else { return Target::Nothing };
+        let first = self.objects[from].symbolic.then(|| self.in_object(all, from, version, class)).flatten();
+        first.or_else(|| self.in_order(all, version, class)).unwrap_or(Target::Nothing)
+    }
+
+    fn in_order(&self, all: &[(usize, usize)], version: Option<Version>, class: RefClass) -> Option<Target> {
+        let mut last = None;
+        for (object, _) in all {
+            if last.replace(*object) != Some(*object)
+                && let Some(found) = self.in_object(all, *object, version, class)
+            {
+                return Some(found);
+            }
+        }
+        None
+    }
+
+    /// `do_lookup_x` in one object: the first symbol that matches, or the only versioned one if none was asked for.
+    fn in_object(
+        &self,
+        all: &[(usize, usize)],
+        object: usize,
+        version: Option<Version>,
+        class: RefClass,
+    ) -> Option<Target> {
+        let start = all.partition_point(|(other, _)| *other < object);
+        let facts = &self.objects[object];
+        let mut versioned = Vec::new();
+        for (_, index) in all[start..].iter().take_while(|(other, _)| *other == object) {
+            let symbol = &facts.symbols[*index];
+            if class == RefClass::Plt && !symbol.is_defined() {
+                continue;
+            }
+            let found = Target::Symbol { object, symbol: *index };
+            match accepts(facts, symbol, version) {
+                Accepts::Yes => return Some(found),
+                Accepts::IfOnly => versioned.push(found),
+                Accepts::No => {}
+            }
+        }
+        match versioned.as_slice() {
+            [only] => Some(*only),
+            _ => None,
+        }
+    }
+
+    /// Whether an object that comes before another in the scope would answer a request for a name and version.
+    pub fn hides(&self, object: usize, name: &[u8], version: Option<Version>) -> bool {
+        self.by_name.get(name).is_some_and(|all| self.in_object(all, object, version, RefClass::Plt).is_some())
+    }
+
+    /// The objects that define a name.
+    pub fn objects_with(&self, name: &[u8]) -> impl Iterator<Item = usize> {
+        self.by_name.get(name).into_iter().flatten().map(|(object, _)| *object)
+    }
+}
+
+/// Whether a symbol can answer any look-up.
+fn may_match(symbol: &Symbol) -> bool {
+    let known = matches!(symbol.kind(), 0 | 1 | 2 | 5 | 6 | 10);
+    let bound = matches!(symbol.binding(), 1 | STB_WEAK | 10);
+    let valued = symbol.value != 0 || symbol.section == SHN_ABS || symbol.kind() == STT_TLS;
+    // Thread-local symbols that are only referred to have no value either, and are not definitions.
+    let thread_local = symbol.kind() != STT_TLS || symbol.is_defined();
+    // do_lookup_x ignores what is hidden or internal.
+    known && bound && valued && thread_local && !matches!(symbol.visibility(), 1 | 2)
+}
+
+enum Accepts {
+    Yes,
+    IfOnly,
+    No,
+}
+
+/// `check_match`, the part about versions.
+fn accepts(facts: &Object, symbol: &Symbol, version: Option<Version>) -> Accepts {
+    let Some(raw) = symbol.version else { return Accepts::Yes };
+    let (index, hidden) = (raw & 0x7fff, raw & 0x8000 != 0);
+    match version {
+        Some(wanted) => {
+            let own = facts.versions.get(usize::from(index)).copied().flatten();
+            let same = own.is_some_and(|own| own.name == wanted.name);
+            if same || !(wanted.insists || own.is_some() || hidden) { Accepts::Yes } else { Accepts::No }
+        }
+        None if index >= 3 && !hidden => Accepts::IfOnly,
+        None if index >= 3 => Accepts::No,
+        None => Accepts::Yes,
+    }
+}

@@ -1,0 +1,107 @@
+//! Where everything lies: members whole, one behind the other; then what is written at start, a few bytes of code, and
+//! the tables, whose size is known last.
+
+use crate::object::Object;
+use underpin_elf::SegmentKind;
+
+/// The page size of the machine.
+pub(crate) const PAGE: u64 = 4096;
+/// Entries of the new dynamic section, DT_NEEDED left out.
+pub(crate) const DYNAMIC_ENTRIES: u64 = 32;
+
+/// Where one member lies.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    /// Index in the closure.
+    pub object: usize,
+    /// What its addresses are moved by.
+    pub base: u64,
+    /// Where its file starts in the fused file.
+    pub file: u64,
+    /// How much of its file is taken.
+    pub size: u64,
+    /// Where its thread-local block starts in the merged one.
+    pub tls: u64,
+}
+
+/// The fused file, without the sizes of its tables.
+#[derive(Debug, Default)]
+pub(crate) struct Layout {
+    pub members: Vec<Place>,
+    by_object: Vec<Option<usize>>,
+    /// Number of program headers.
+    pub segments: u64,
+    /// Size of the first segment: headers and the note.
+    pub head: u64,
+    /// The merged image of thread-local variables; the start of the writable segment.
+    pub tls_address: u64,
+    pub tls_file: u64,
+    pub tls_memory: u64,
+    pub tls_align: u64,
+    pub dynamic: u64,
+    pub dynamic_size: u64,
+    pub init_array: u64,
+    pub fini_array: u64,
+    /// The writable segment: address, offset, size.
+    pub data: (u64, u64, u64),
+    /// The segment of code.
+    pub code: (u64, u64),
+    /// The segment of tables.
+    pub tables: (u64, u64),
+}
+
+pub(crate) fn up(value: u64, to: u64) -> u64 {
+    value.next_multiple_of(to)
+}
+
+impl Layout {
+    pub fn new(objects: &[Object], members: &[usize], note: u64, needed: u64) -> Layout {
+        let mut layout = Layout { by_object: vec![None; objects.len()], ..Layout::default() };
+        let loads: usize = members.iter().map(|&member| objects[member].loads().len()).sum();
+        layout.segments = loads as u64 + 10;
+        layout.head = up(64 + 56 * layout.segments, 16) + note;
+        let (mut address, mut file) = (up(layout.head, PAGE), up(layout.head, PAGE));
+        layout.tls_align = 1;
+        for &object in members {
+            let facts = &objects[object];
+            let loads = facts.loads();
+            let low = loads.iter().map(|load| load.vaddr.0).min().unwrap_or(0) / PAGE * PAGE;
+            let high = loads.iter().map(|load| load.vaddr.0 + load.memory_size).max().unwrap_or(0);
+            let size = loads.iter().map(|load| load.offset.0 + load.file_size).max().unwrap_or(0);
+            let tls = layout.place_tls(facts);
+            layout.by_object[object] = Some(layout.members.len());
+            layout.members.push(Place { object, base: address - low, file, size, tls });
+            address = up(address + high - low, PAGE);
+            file = up(file + size, PAGE);
+        }
+        let arrays: u64 =
+            members.iter().map(|&member| &objects[member]).map(|o| o.init_array.1 + o.fini_array.1 + 32).sum::<u64>();
+        layout.tls_address = up(address, layout.tls_align.max(PAGE));
+        layout.dynamic = up(layout.tls_address + layout.tls_file, 16);
+        layout.dynamic_size = (DYNAMIC_ENTRIES + needed) * 16;
+        layout.init_array = layout.dynamic + layout.dynamic_size;
+        layout.fini_array = layout.init_array + arrays + 16;
+        let end = up(layout.fini_array + arrays + 16, PAGE);
+        layout.data = (layout.tls_address, file, end - layout.tls_address);
+        layout.code = (end, file + layout.data.2);
+        layout.tables = (end + PAGE, layout.code.1 + PAGE);
+        layout
+    }
+
+    pub fn place_of(&self, object: usize) -> Option<&Place> {
+        self.by_object.get(object).copied().flatten().and_then(|place| self.members.get(place))
+    }
+
+    fn place_tls(&mut self, facts: &Object) -> u64 {
+        let Some(tls) = facts.segment(SegmentKind::Tls) else { return 0 };
+        let align = tls.align.max(1);
+        // The block keeps its own distance from an aligned address (`l_tls_firstbyte_offset`).
+        let start = up(self.tls_memory, align) + tls.vaddr.0 % align;
+        self.tls_align = self.tls_align.max(align);
+        if tls.file_size > 0 {
+            self.tls_file = start + tls.file_size;
+        }
+        self.tls_memory = start + tls.memory_size;
+        start
+    }
+}

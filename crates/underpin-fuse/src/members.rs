@@ -1,0 +1,252 @@
+//! Who goes in, and who stays shared and why.
+
+use crate::object::{Object, u32_at};
+use crate::relocate;
+use crate::layout::PAGE;
+use crate::{Closure, Plan, Refusal};
+use bstr::{BString, ByteSlice};
+use std::fmt;
+use underpin_elf::{FileType, SegmentKind};
+
+/// An object that stays shared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// Its index in the closure.
+    pub object: usize,
+    /// Why.
+    pub because: KeptBecause,
+}
+
+/// Why an object stays shared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum KeptBecause {
+    /// glibc's own, which belong to the loader.
+    Glibc,
+    /// It registers itself with every object, or replaces what others define.
+    Runtime,
+    /// Of a driver stack that is chosen while the program runs, or writes its own code.
+    Driver,
+    /// It asks for the next definition after its own (RTLD_NEXT), which has no meaning inside.
+    NextDefinition,
+    /// It calls this function, which tells which file it is in.
+    Asks {
+        /// The function.
+        function: &'static str,
+    },
+    /// Its code is written while it is relocated.
+    TextRelocations,
+    /// A segment is writable and executable, or its stack is.
+    WritableCode,
+    /// DT_FILTER, DT_AUXILIARY, DT_AUDIT, DT_PREINIT_ARRAY or DF_1_INITFIRST.
+    SpecialDynamic,
+    /// A relocation of this type.
+    Relocation {
+        /// `r_type`.
+        kind: u32,
+    },
+    /// Two of its segments share a page.
+    SharedPage,
+    /// A library that stays shared, and that members need, needs it.
+    NeededBy {
+        /// That library.
+        object: usize,
+    },
+    /// The caller's reason.
+    Policy {
+        /// The reason.
+        reason: String,
+    },
+}
+
+impl fmt::Display for KeptBecause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            KeptBecause::Glibc => f.write_str("belongs to glibc"),
+            KeptBecause::Runtime => f.write_str("a run-time library that must stay one of its own"),
+            KeptBecause::Driver => f.write_str("part of a driver stack"),
+            KeptBecause::NextDefinition => f.write_str("calls dlsym with RTLD_NEXT"),
+            KeptBecause::Asks { function } => write!(f, "calls {function}, which tells its own file"),
+            KeptBecause::TextRelocations => f.write_str("has text relocations"),
+            KeptBecause::WritableCode => f.write_str("needs memory that is writable and executable"),
+            KeptBecause::SpecialDynamic => f.write_str("is a filter, an auditor, or runs before all others"),
+            KeptBecause::Relocation { kind } => write!(f, "has relocations of type {kind}"),
+            KeptBecause::SharedPage => f.write_str("has two segments on one page"),
+            KeptBecause::NeededBy { .. } => f.write_str("is needed by a library that stays shared"),
+            KeptBecause::Policy { reason } => f.write_str(reason),
+        }
+    }
+}
+
+const GLIBC: [&str; 18] = [
+    "ld-linux-x86-64.so", "libc.so.6", "libm.so.6", "libmvec.so", "libpthread.so.0", "libdl.so.2", "librt.so.1",
+    "libutil.so.1", "libresolv.so.2", "libanl.so.1", "libnsl.so.1", "libnss_", "libthread_db.so", "libBrokenLocale.so",
+    "libc_malloc_debug.so", "libmemusage.so", "libpcprofile.so", "libSegFault.so",
+];
+const RUNTIME: [&str; 9] = [
+    "libgcc_s.so", "libasan.so", "liblsan.so", "libtsan.so", "libubsan.so", "libhwasan.so", "libclang_rt.",
+    "libjemalloc.so", "libtcmalloc",
+];
+const DRIVERS: [&str; 14] = [
+    "libGL.so", "libGLX", "libEGL", "libOpenGL.so", "libGLdispatch.so", "libglapi.so", "libGLES", "libvulkan.so",
+    "libcuda", "libnvidia", "libOpenCL.so", "libva.so", "libva-", "libvdpau.so",
+];
+/// Functions whose answer depends on which file the caller is in.
+const ASKING: [&str; 5] = ["dladdr", "dladdr1", "dlinfo", "dl_iterate_phdr", "dlmopen"];
+
+/// Decides.
+pub(crate) fn choose(closure: &Closure, objects: &[Object]) -> Result<Plan, Refusal> {
+    let program = &closure.objects[0];
+    let refused = |why: &str| Err(Refusal::Program { path: program.path.clone(), why: why.to_owned() });
+    if let Some(dynamic) = &objects[0].elf.dynamic {
+        if dynamic.audit.is_some() || dynamic.depaudit.is_some() {
+            return refused("names an auditor (DT_AUDIT), which must see each library");
+        }
+        if dynamic.text_relocations && objects[0].elf.ident.file_type != FileType::Executable {
+            return refused("has text relocations");
+        }
+    }
+    let mut kept: Vec<Option<KeptBecause>> = vec![None; objects.len()];
+    for (index, object) in objects.iter().enumerate().skip(1) {
+        let member = &closure.objects[index];
+        let policy = member.keep.clone().map(|reason| KeptBecause::Policy { reason });
+        kept[index] = policy.or_else(|| by_name(&member.names)).or_else(|| by_content(object));
+    }
+    close(closure, &mut kept);
+    let members: Vec<usize> = (1..objects.len()).filter(|&index| kept[index].is_none()).collect();
+    if members.len() < 2 {
+        return Err(Refusal::NothingToFuse { members: members.len() });
+    }
+    let kept = kept.into_iter().enumerate();
+    let kept = kept.filter_map(|(object, because)| because.map(|because| Kept { object, because })).collect();
+    Ok(Plan { members, kept })
+}
+
+/// No shared library may both be needed by a member and need one: the order of their constructors would be a cycle.
+fn close(closure: &Closure, kept: &mut [Option<KeptBecause>]) {
+    loop {
+        let mut below = vec![false; kept.len()];
+        let mut stack: Vec<usize> = (1..kept.len()).filter(|&index| kept[index].is_none()).collect();
+        while let Some(at) = stack.pop() {
+            for &need in &closure.objects[at].needs {
+                if need != 0 && !std::mem::replace(&mut below[need], true) {
+                    stack.push(need);
+                }
+            }
+        }
+        let cycle = (1..kept.len()).filter(|&index| kept[index].is_some() && below[index]);
+        let pairs = cycle.flat_map(|index| closure.objects[index].needs.iter().map(move |&need| (index, need)));
+        let Some((object, need)) = pairs.into_iter().find(|(_, need)| *need != 0 && kept[*need].is_none()) else {
+            return;
+        };
+        kept[need] = Some(KeptBecause::NeededBy { object });
+    }
+}
+
+fn by_name(names: &[BString]) -> Option<KeptBecause> {
+    let any = |list: &[&str]| {
+        let file = |name: &BString| name.rsplit(|byte| *byte == b'/').next().unwrap_or_default().to_vec();
+        names.iter().any(|name| list.iter().any(|start| file(name).starts_with(start.as_bytes())))
+    };
+    match () {
+        () if any(&GLIBC) => Some(KeptBecause::Glibc),
+        () if any(&RUNTIME) => Some(KeptBecause::Runtime),
+        () if any(&DRIVERS) => Some(KeptBecause::Driver),
+        () => None,
+    }
+}
+
+fn by_content(object: &Object) -> Option<KeptBecause> {
+    let dynamic = object.elf.dynamic.as_ref()?;
+    let special = !dynamic.filters.is_empty()
+        || !dynamic.auxiliaries.is_empty()
+        || dynamic.audit.is_some()
+        || dynamic.depaudit.is_some()
+        || dynamic.flags.initialise_first()
+        || dynamic.flags.pie()
+        || object.elf.ident.file_type != FileType::Dynamic;
+    if special {
+        return Some(KeptBecause::SpecialDynamic);
+    }
+    if dynamic.text_relocations || object.flags & 4 != 0 {
+        return Some(KeptBecause::TextRelocations);
+    }
+    let stack = object.segment(SegmentKind::Stack).is_none_or(|stack| stack.flags.execute);
+    let loads = object.loads();
+    if stack || loads.iter().any(|load| load.flags.write && load.flags.execute) {
+        return Some(KeptBecause::WritableCode);
+    }
+    let pages = |pair: &[underpin_elf::Segment]| {
+        (pair[0].vaddr.0 + pair[0].memory_size).div_ceil(PAGE) > pair[1].vaddr.0 / PAGE
+            || !(pair[1].vaddr.0.wrapping_sub(pair[1].offset.0)).is_multiple_of(PAGE)
+    };
+    if loads.windows(2).any(pages) {
+        return Some(KeptBecause::SharedPage);
+    }
+    if let Some(reloc) = object.relocs.iter().find(|reloc| !relocate::is_known(reloc.kind)) {
+        return Some(KeptBecause::Relocation { kind: reloc.kind });
+    }
+    let imports = |name: &str| object.symbols.iter().any(|symbol| !symbol.is_defined() && symbol.name == name.as_bytes());
+    if let Some(function) = ASKING.into_iter().find(|name| imports(name)) {
+        return Some(KeptBecause::Asks { function });
+    }
+    ["dlsym", "dlvsym"].into_iter().any(|name| asks_for_next(object, name)).then_some(KeptBecause::NextDefinition)
+}
+
+/// How far before a call its first argument is looked for.
+const BEFORE: usize = 96;
+/// `mov $-1, %rdi`, `or $-1, %rdi`: the handle RTLD_NEXT.
+const NEXT: [&[u8]; 2] = [b"\x48\xc7\xc7\xff\xff\xff\xff", b"\x48\x83\xcf\xff"];
+
+/// Whether code calls a function with -1 as its first argument; if no call is found although it is imported, whether
+/// -1 is put into that register anywhere.
+fn asks_for_next(object: &Object, function: &str) -> bool {
+    let slots: Vec<u64> = object
+        .relocs
+        .iter()
+        .filter(|reloc| object.symbols.get(reloc.symbol).is_some_and(|s| s.name == function.as_bytes()) && reloc.symbol != 0)
+        .map(|reloc| reloc.at)
+        .collect();
+    if slots.is_empty() {
+        return false;
+    }
+    let code: Vec<(u64, &[u8])> = object
+        .loads()
+        .iter()
+        .filter(|load| load.flags.execute)
+        .filter_map(|load| Some((load.vaddr.0, object.memory(load.vaddr.0, load.file_size).ok()?)))
+        .collect();
+    // Jumps through a slot: the PLT stub, or the call itself.
+    let mut stubs = Vec::new();
+    let mut calls: Vec<(&[u8], usize)> = Vec::new();
+    for &(start, bytes) in &code {
+        for at in bytes.find_iter(b"\xff").filter(|at| at + 6 <= bytes.len()) {
+            let target = relative(start, bytes, at + 2);
+            match bytes[at + 1] {
+                0x25 if slots.contains(&target) => {
+                    stubs.push(start + at as u64);
+                    calls.push((bytes, at));
+                }
+                0x15 if slots.contains(&target) => calls.push((bytes, at)),
+                _ => {}
+            }
+        }
+    }
+    // A stub may begin with endbr64 (4 bytes) and the prefix `bnd` (1).
+    let is_stub = |target: u64| stubs.iter().any(|stub| target <= *stub && target + 5 >= *stub);
+    let direct = calls.len();
+    for &(start, bytes) in code.iter().filter(|_| !stubs.is_empty()) {
+        let near = bytes.iter().enumerate().filter(|(at, byte)| matches!(byte, 0xe8 | 0xe9) && at + 5 <= bytes.len());
+        calls.extend(near.filter(|(at, _)| is_stub(relative(start, bytes, at + 1))).map(|(at, _)| (bytes, at)));
+    }
+    let next = |bytes: &[u8]| NEXT.iter().any(|pattern| bytes.find(pattern).is_some());
+    if calls.len() == direct && stubs.len() == direct {
+        return code.iter().any(|(_, bytes)| next(bytes));
+    }
+    calls.iter().any(|(bytes, at)| next(&bytes[at.saturating_sub(BEFORE)..*at]))
+}
+
+fn relative(start: u64, bytes: &[u8], at: usize) -> u64 {
+    let displacement = i64::from(u32_at(bytes, at).cast_signed());
+    (start + at as u64 + 4).wrapping_add_signed(displacement)
+}

@@ -1,0 +1,249 @@
+//! What becomes of each relocation of a member: a relative one, a word of its bytes, or a look-up that remains.
+
+use crate::bind::{RefClass, Scope, Target};
+use crate::layout::Layout;
+use crate::object::{Object, Reloc, SHN_ABS, STB_LOCAL, STB_WEAK, STT_IFUNC, STT_TLS};
+use crate::{Binding, Refusal};
+use bstr::BString;
+use std::collections::HashMap;
+use underpin_elf::SegmentKind;
+
+pub(crate) const NONE: u32 = 0;
+pub(crate) const ABSOLUTE: u32 = 1;
+pub(crate) const GLOB_DAT: u32 = 6;
+pub(crate) const JUMP_SLOT: u32 = 7;
+pub(crate) const RELATIVE: u32 = 8;
+pub(crate) const DTPMOD: u32 = 16;
+pub(crate) const DTPOFF: u32 = 17;
+pub(crate) const TPOFF: u32 = 18;
+pub(crate) const TLSDESC: u32 = 36;
+pub(crate) const IRELATIVE: u32 = 37;
+
+/// Whether the fused file can express a type at all.
+pub(crate) fn is_known(kind: u32) -> bool {
+    matches!(
+        kind,
+        NONE | ABSOLUTE | GLOB_DAT | JUMP_SLOT | RELATIVE | DTPMOD | DTPOFF | TPOFF | TLSDESC | IRELATIVE
+    )
+}
+
+/// A reference that stays a look-up: what the fused file's symbol table must ask for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Outside<'a> {
+    pub name: &'a [u8],
+    pub version: Option<(&'a [u8], Option<&'a [u8]>, bool)>,
+    pub weak: bool,
+    pub thread_local: bool,
+}
+
+/// A relocation of the fused file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NewReloc {
+    pub at: u64,
+    pub kind: u32,
+    /// Index into [`Relocated::outside`].
+    pub outside: Option<usize>,
+    pub addend: i64,
+}
+
+/// All relocations of the fused file, and the words that are known already.
+#[derive(Debug, Default)]
+pub(crate) struct Relocated<'a> {
+    pub relocs: Vec<NewReloc>,
+    /// Address of the fused file, word.
+    pub words: Vec<(u64, u64)>,
+    pub outside: Vec<Outside<'a>>,
+    pub bindings: Vec<Binding>,
+    indices: HashMap<Outside<'a>, usize>,
+}
+
+/// Where one relocation's value comes from.
+enum Value<'a> {
+    /// A member's symbol: its object and index.
+    Inside(usize, usize),
+    Outside(Outside<'a>),
+}
+
+pub(crate) struct Relocator<'r, 'a> {
+    pub objects: &'r [Object<'a>],
+    pub paths: &'r [BString],
+    pub scope: &'r Scope<'r, 'a>,
+    pub layout: &'r Layout,
+}
+
+impl<'a> Relocator<'_, 'a> {
+    /// The relocations of all members.
+    pub fn run(&self) -> Result<Relocated<'a>, Refusal> {
+        let mut out = Relocated::default();
+        for member in &self.layout.members {
+            let mut known: HashMap<(usize, RefClass), Target> = HashMap::new();
+            let facts = &self.objects[member.object];
+            let pairs: HashMap<u64, ()> =
+                facts.relocs.iter().filter(|reloc| reloc.kind == DTPOFF).map(|reloc| (reloc.at, ())).collect();
+            for reloc in &facts.relocs {
+                if reloc.kind != NONE {
+                    self.one(member.object, reloc, &mut known, &pairs, &mut out)?;
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    fn one(
+        &self,
+        from: usize,
+        reloc: &Reloc,
+        known: &mut HashMap<(usize, RefClass), Target>,
+        pairs: &HashMap<u64, ()>,
+        out: &mut Relocated<'a>,
+    ) -> Result<(), Refusal> {
+        let base = self.base(from);
+        let at = self.place(from, reloc.at);
+        let push = |out: &mut Relocated<'a>, kind, outside, addend| {
+            out.relocs.push(NewReloc { at, kind, outside, addend });
+        };
+        if matches!(reloc.kind, RELATIVE | IRELATIVE) {
+            push(out, reloc.kind, None, reloc.addend.wrapping_add(base.cast_signed()));
+            return Ok(());
+        }
+        let value = self.value(from, reloc, known, out);
+        if let Value::Outside(outside) = value {
+            let index = out.index(outside);
+            push(out, reloc.kind, Some(index), reloc.addend);
+            return Ok(());
+        }
+        let Value::Inside(object, index) = value else { return Ok(()) };
+        // Without a symbol, and for local ones of no section, the module's own block or nothing is meant.
+        let symbol = self.objects[object].symbols.get(index).filter(|_| index != 0);
+        let offset = symbol.map_or(0, |symbol| symbol.value);
+        match reloc.kind {
+            DTPMOD => {
+                push(out, DTPMOD, None, 0);
+                if !pairs.contains_key(&(reloc.at + 8)) {
+                    let word = self.objects[from].memory(reloc.at + 8, 8).map_err(|error| self.malformed(from, error))?;
+                    let word = crate::object::u64_at(word, 0).wrapping_add(self.tls(object));
+                    out.words.push((at + 8, word));
+                }
+            }
+            DTPOFF => out.words.push((at, (offset + self.tls(object)).wrapping_add_signed(reloc.addend))),
+            TPOFF | TLSDESC => {
+                push(out, reloc.kind, None, reloc.addend.wrapping_add((offset + self.tls(object)).cast_signed()));
+            }
+            _ => self.address(from, reloc, (object, index), at, out)?,
+        }
+        Ok(())
+    }
+
+    /// The address of a member's symbol, as R_X86_64_64, GLOB_DAT and JUMP_SLOT have it.
+    fn address(
+        &self,
+        from: usize,
+        reloc: &Reloc,
+        (object, index): (usize, usize),
+        at: u64,
+        out: &mut Relocated<'a>,
+    ) -> Result<(), Refusal> {
+        // glibc adds the addend of R_X86_64_64 alone.
+        let addend = if reloc.kind == ABSOLUTE { reloc.addend } else { 0 };
+        let symbol = &self.objects[object].symbols[index];
+        let refused = |why| {
+            Err(Refusal::Relocation { path: self.paths[from].clone(), kind: reloc.kind, at: reloc.at, why })
+        };
+        let address = symbol.value.wrapping_add(self.base(object)).cast_signed();
+        match symbol.kind() {
+            STT_TLS => return refused("the address of a thread-local symbol"),
+            STT_IFUNC if addend != 0 => return refused("an offset into what an IFUNC returns"),
+            STT_IFUNC => out.relocs.push(NewReloc { at, kind: IRELATIVE, outside: None, addend: address }),
+            _ if symbol.section == SHN_ABS => out.words.push((at, symbol.value.wrapping_add_signed(addend))),
+            _ => {
+                let addend = address.wrapping_add(addend);
+                out.relocs.push(NewReloc { at, kind: RELATIVE, outside: None, addend });
+            }
+        }
+        Ok(())
+    }
+
+    fn value(
+        &self,
+        from: usize,
+        reloc: &Reloc,
+        known: &mut HashMap<(usize, RefClass), Target>,
+        out: &mut Relocated<'a>,
+    ) -> Value<'a> {
+        if reloc.symbol == 0 {
+            return Value::Inside(from, 0);
+        }
+        let class = match reloc.kind {
+            ABSOLUTE | GLOB_DAT => RefClass::Data,
+            _ => RefClass::Plt,
+        };
+        let facts = &self.objects[from];
+        let symbol = &facts.symbols[reloc.symbol];
+        let target = *known.entry((reloc.symbol, class)).or_insert_with(|| {
+            let target = self.scope.resolve(from, reloc.symbol, class);
+            if symbol.binding() != STB_LOCAL && !symbol.binds_local() {
+                out.bindings.push(self.binding(from, reloc.symbol, target));
+            }
+            target
+        });
+        match target {
+            Target::Symbol { object, symbol } if self.layout.place_of(object).is_some() => Value::Inside(object, symbol),
+            other => {
+                let version = facts.version_of(symbol);
+                Value::Outside(Outside {
+                    name: symbol.name,
+                    version: version.map(|version| (version.name, version.file, version.insists)),
+                    // The loader binds calls late; one that nothing defines fails when it is made, not before.
+                    weak: symbol.binding() == STB_WEAK || other == Target::Nothing,
+                    thread_local: symbol.kind() == STT_TLS,
+                })
+            }
+        }
+    }
+
+    fn binding(&self, from: usize, index: usize, target: Target) -> Binding {
+        let facts = &self.objects[from];
+        let symbol = &facts.symbols[index];
+        Binding {
+            from,
+            to: match target {
+                Target::Symbol { object, .. } => Some(object),
+                Target::Nothing => None,
+            },
+            name: symbol.name.into(),
+            version: facts.version_of(symbol).map_or_else(BString::default, |version| version.name.into()),
+        }
+    }
+
+    fn base(&self, object: usize) -> u64 {
+        self.layout.place_of(object).map_or(0, |place| place.base)
+    }
+
+    fn tls(&self, object: usize) -> u64 {
+        self.layout.place_of(object).map_or(0, |place| place.tls)
+    }
+
+    /// Where a relocated address of a member lies: the initial image of thread-local variables moves to the merged one.
+    fn place(&self, object: usize, at: u64) -> u64 {
+        let tls = self.objects[object].segment(SegmentKind::Tls);
+        match tls.and_then(|tls| at.checked_sub(tls.vaddr.0).filter(|within| *within < tls.file_size)) {
+            Some(within) => self.layout.tls_address + self.tls(object) + within,
+            None => self.base(object) + at,
+        }
+    }
+
+    fn malformed(&self, object: usize, error: crate::Malformed) -> Refusal {
+        Refusal::Malformed { path: self.paths[object].clone(), error }
+    }
+}
+
+impl<'a> Relocated<'a> {
+    fn index(&mut self, outside: Outside<'a>) -> usize {
+        if let Some(index) = self.indices.get(&outside) {
+            return *index;
+        }
+        self.outside.push(outside.clone());
+        self.indices.insert(outside, self.outside.len() - 1);
+        self.outside.len() - 1
+    }
+}
