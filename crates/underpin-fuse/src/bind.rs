@@ -1,7 +1,7 @@
 //! Which definition the loader gives each reference: `_dl_lookup_symbol_x`, `do_lookup_x` and `check_match` of glibc's
 //! elf/dl-lookup.c, over the scope of a program and everything that it loads at start.
 
-use crate::object::{Object, STB_WEAK, STT_TLS, STV_PROTECTED, SHN_ABS, Symbol, Version};
+use crate::object::{Object, SHN_ABS, STB_WEAK, STT_TLS, STV_PROTECTED, Symbol, Version};
 use bstr::BString;
 use std::collections::HashMap;
 

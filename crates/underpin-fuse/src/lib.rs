@@ -42,7 +42,7 @@ pub use members::{Kept, KeptBecause};
 pub use object::Malformed;
 
 use bstr::BString;
-use underpin_resolve::{EdgeKind, Outcome};
+use underpin_resolve::{EdgeKind, Found, Outcome};
 
 /// One object of a program's closure: what the resolver says of it, and its bytes.
 #[derive(Clone, Debug)]
@@ -57,6 +57,8 @@ pub struct Member<'a> {
     pub modified: i64,
     /// The objects that its DT_NEEDED led to, as indices.
     pub needs: Vec<usize>,
+    /// Whether a search path of a file led to it, and not the cache or a default directory.
+    pub by_path: bool,
     /// Whether the caller keeps it shared (a policy, a file beside it), and why.
     pub keep: Option<String>,
 }
@@ -100,6 +102,7 @@ impl<'a> Closure<'a> {
                 bytes: &content.bytes,
                 modified: content.modified,
                 needs: needs(index).collect(),
+                by_path: matches!(object.found, Found::Rpath { .. } | Found::Runpath { .. } | Found::LibraryPath),
                 keep: None,
             }
         });
@@ -113,7 +116,7 @@ impl<'a> Closure<'a> {
 pub struct Names {
     /// Its DT_SONAME.
     pub soname: BString,
-    /// The folder of links from each old name to it, absolute; becomes its DT_RPATH.
+    /// The folder of links from each old name to it, absolute; the first of its DT_RPATH.
     pub links: BString,
 }
 

@@ -1,8 +1,8 @@
 //! Who goes in, and who stays shared and why.
 
+use crate::layout::PAGE;
 use crate::object::{Object, u32_at};
 use crate::relocate;
-use crate::layout::PAGE;
 use crate::{Closure, Plan, Refusal};
 use bstr::{BString, ByteSlice};
 use std::fmt;
@@ -79,20 +79,55 @@ impl fmt::Display for KeptBecause {
 }
 
 const GLIBC: [&str; 18] = [
-    "ld-linux-x86-64.so", "libc.so.6", "libm.so.6", "libmvec.so", "libpthread.so.0", "libdl.so.2", "librt.so.1",
-    "libutil.so.1", "libresolv.so.2", "libanl.so.1", "libnsl.so.1", "libnss_", "libthread_db.so", "libBrokenLocale.so",
-    "libc_malloc_debug.so", "libmemusage.so", "libpcprofile.so", "libSegFault.so",
+    "ld-linux-x86-64.so",
+    "libc.so.6",
+    "libm.so.6",
+    "libmvec.so",
+    "libpthread.so.0",
+    "libdl.so.2",
+    "librt.so.1",
+    "libutil.so.1",
+    "libresolv.so.2",
+    "libanl.so.1",
+    "libnsl.so.1",
+    "libnss_",
+    "libthread_db.so",
+    "libBrokenLocale.so",
+    "libc_malloc_debug.so",
+    "libmemusage.so",
+    "libpcprofile.so",
+    "libSegFault.so",
 ];
 const RUNTIME: [&str; 9] = [
-    "libgcc_s.so", "libasan.so", "liblsan.so", "libtsan.so", "libubsan.so", "libhwasan.so", "libclang_rt.",
-    "libjemalloc.so", "libtcmalloc",
+    "libgcc_s.so",
+    "libasan.so",
+    "liblsan.so",
+    "libtsan.so",
+    "libubsan.so",
+    "libhwasan.so",
+    "libclang_rt.",
+    "libjemalloc.so",
+    "libtcmalloc",
 ];
 const DRIVERS: [&str; 14] = [
-    "libGL.so", "libGLX", "libEGL", "libOpenGL.so", "libGLdispatch.so", "libglapi.so", "libGLES", "libvulkan.so",
-    "libcuda", "libnvidia", "libOpenCL.so", "libva.so", "libva-", "libvdpau.so",
+    "libGL.so",
+    "libGLX",
+    "libEGL",
+    "libOpenGL.so",
+    "libGLdispatch.so",
+    "libglapi.so",
+    "libGLES",
+    "libvulkan.so",
+    "libcuda",
+    "libnvidia",
+    "libOpenCL.so",
+    "libva.so",
+    "libva-",
+    "libvdpau.so",
 ];
-/// Functions whose answer depends on which file the caller is in.
-const ASKING: [&str; 5] = ["dladdr", "dladdr1", "dlinfo", "dl_iterate_phdr", "dlmopen"];
+/// Functions whose answer depends on which file the caller is in. dl_iterate_phdr is not among them: it lists every
+/// object, and serves unwinders and backtraces, which need ranges alone.
+const ASKING: [&str; 4] = ["dladdr", "dladdr1", "dlinfo", "dlmopen"];
 
 /// Decides.
 pub(crate) fn choose(closure: &Closure, objects: &[Object]) -> Result<Plan, Refusal> {
@@ -186,7 +221,8 @@ fn by_content(object: &Object) -> Option<KeptBecause> {
     if let Some(reloc) = object.relocs.iter().find(|reloc| !relocate::is_known(reloc.kind)) {
         return Some(KeptBecause::Relocation { kind: reloc.kind });
     }
-    let imports = |name: &str| object.symbols.iter().any(|symbol| !symbol.is_defined() && symbol.name == name.as_bytes());
+    let imports =
+        |name: &str| object.symbols.iter().any(|symbol| !symbol.is_defined() && symbol.name == name.as_bytes());
     if let Some(function) = ASKING.into_iter().find(|name| imports(name)) {
         return Some(KeptBecause::Asks { function });
     }
@@ -204,7 +240,9 @@ fn asks_for_next(object: &Object, function: &str) -> bool {
     let slots: Vec<u64> = object
         .relocs
         .iter()
-        .filter(|reloc| object.symbols.get(reloc.symbol).is_some_and(|s| s.name == function.as_bytes()) && reloc.symbol != 0)
+        .filter(|reloc| {
+            object.symbols.get(reloc.symbol).is_some_and(|s| s.name == function.as_bytes()) && reloc.symbol != 0
+        })
         .map(|reloc| reloc.at)
         .collect();
     if slots.is_empty() {

@@ -60,7 +60,12 @@ pub fn read(bytes: &[u8]) -> Option<Vec<Merged>> {
             continue;
         }
         let length = usize::try_from(encoding.u32(body, 4)?).ok()?;
-        return body.get(24..24usize.checked_add(length)?)?.split_str(b"\0\n").filter(|line| !line.is_empty()).map(one).collect();
+        return body
+            .get(24..24usize.checked_add(length)?)?
+            .split_str(b"\0\n")
+            .filter(|line| !line.is_empty())
+            .map(one)
+            .collect();
     }
     None
 }

@@ -5,6 +5,9 @@ use crate::{Closure, Refusal};
 use underpin_elf::raw::Encoding;
 use underpin_elf::{Class, Elf, Endian, Machine, Segment, SegmentKind, Vaddr};
 
+/// No member is larger than this.
+const LIMIT: u64 = 1 << 40;
+
 /// The only encoding that is fused.
 pub(crate) const ENCODING: Encoding = Encoding { class: Class::Elf64, endian: Endian::Little };
 
@@ -153,11 +156,45 @@ impl<'a> Object<'a> {
         let used = object.relocs.iter().map(|reloc| reloc.symbol as u64 + 1).max().unwrap_or(0);
         object.symbols = object.read_symbols(strings, &dynamic, used)?;
         object.versions = object.read_versions(strings, &dynamic)?;
-        object.init = tags.init.filter(|at| *at != 0);
-        object.fini = tags.fini.filter(|at| *at != 0);
+        object.init = tags.init.filter(|at| *at != 0 && *at < LIMIT);
+        object.fini = tags.fini.filter(|at| *at != 0 && *at < LIMIT);
         (object.init_array, object.fini_array) = (tags.init_array, tags.fini_array);
         (object.flags, object.symbolic) = (tags.flags, tags.symbolic || tags.flags & 2 != 0);
+        object.check()?;
         Ok(object)
+    }
+
+    /// Every address and size lies in the object itself, so that sums of them cannot overflow.
+    fn check(&self) -> Result<(), Malformed> {
+        let size = self.bytes.len() as u64;
+        let mut last = 0;
+        for load in self.loads() {
+            let fits = load.vaddr.0 < LIMIT && load.memory_size < LIMIT && load.file_size <= load.memory_size;
+            let in_file = load.offset.0.checked_add(load.file_size).is_some_and(|end| end <= size);
+            if !fits || !in_file || load.vaddr.0 < last {
+                return malformed("a segment out of order or beyond the file", load.vaddr.0);
+            }
+            last = load.vaddr.0 + load.memory_size;
+        }
+        let inside = |at: u64, size: u64| at.checked_add(size).is_some_and(|end| end <= last);
+        for kind in [SegmentKind::Tls, SegmentKind::Relro] {
+            if let Some(segment) = self.segment(kind)
+                && (!(segment.vaddr.0 < LIMIT && segment.memory_size < LIMIT && segment.align <= 1 << 20)
+                    || segment.file_size > segment.memory_size
+                    || segment.align > 1 && !segment.align.is_power_of_two())
+            {
+                return malformed("a segment of impossible size", segment.vaddr.0);
+            }
+        }
+        let (init, fini) = (self.init_array, self.fini_array);
+        if !inside(init.0, init.1) || !inside(fini.0, fini.1) {
+            return malformed("initialisers beyond the end", init.0);
+        }
+        if let Some(reloc) = self.relocs.iter().find(|reloc| reloc.at > last) {
+            return malformed("a relocation beyond the end", reloc.at);
+        }
+        let wild = |symbol: &&Symbol| symbol.is_defined() && symbol.section != SHN_ABS && symbol.value > LIMIT;
+        self.symbols.iter().find(wild).map_or(Ok(()), |symbol| malformed("a symbol beyond the end", symbol.value))
     }
 
     pub fn loads(&self) -> Vec<Segment> {
@@ -320,7 +357,8 @@ impl<'a> Object<'a> {
         let mut relocs = Vec::new();
         for (at, size) in [tags.rela, tags.jmprel] {
             // Some linkers count .rela.plt into DT_RELASZ.
-            if size == 0 || (at == tags.jmprel.0 && at != tags.rela.0 && at >= tags.rela.0 && at < tags.rela.0 + tags.rela.1)
+            if size == 0
+                || (at == tags.jmprel.0 && at != tags.rela.0 && at >= tags.rela.0 && at - tags.rela.0 < tags.rela.1)
             {
                 continue;
             }
@@ -349,13 +387,13 @@ impl<'a> Object<'a> {
             let word = u64_at(raw, 0);
             if word & 1 == 0 {
                 push(word)?;
-                next = word + 8;
+                next = word.wrapping_add(8);
                 continue;
             }
             for bit in (0..63).filter(|bit| word >> (bit + 1) & 1 != 0) {
-                push(next + bit * 8)?;
+                push(next.wrapping_add(bit * 8))?;
             }
-            next += 63 * 8;
+            next = next.wrapping_add(63 * 8);
         }
         Ok(())
     }

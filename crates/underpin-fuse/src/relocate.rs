@@ -21,10 +21,7 @@ pub(crate) const IRELATIVE: u32 = 37;
 
 /// Whether the fused file can express a type at all.
 pub(crate) fn is_known(kind: u32) -> bool {
-    matches!(
-        kind,
-        NONE | ABSOLUTE | GLOB_DAT | JUMP_SLOT | RELATIVE | DTPMOD | DTPOFF | TPOFF | TLSDESC | IRELATIVE
-    )
+    matches!(kind, NONE | ABSOLUTE | GLOB_DAT | JUMP_SLOT | RELATIVE | DTPMOD | DTPOFF | TPOFF | TLSDESC | IRELATIVE)
 }
 
 /// A reference that stays a look-up: what the fused file's symbol table must ask for.
@@ -120,14 +117,20 @@ impl<'a> Relocator<'_, 'a> {
             DTPMOD => {
                 push(out, DTPMOD, None, 0);
                 if !pairs.contains_key(&(reloc.at + 8)) {
-                    let word = self.objects[from].memory(reloc.at + 8, 8).map_err(|error| self.malformed(from, error))?;
+                    let word =
+                        self.objects[from].memory(reloc.at + 8, 8).map_err(|error| self.malformed(from, error))?;
                     let word = crate::object::u64_at(word, 0).wrapping_add(self.tls(object));
                     out.words.push((at + 8, word));
                 }
             }
-            DTPOFF => out.words.push((at, (offset + self.tls(object)).wrapping_add_signed(reloc.addend))),
+            DTPOFF => out.words.push((at, offset.wrapping_add(self.tls(object)).wrapping_add_signed(reloc.addend))),
             TPOFF | TLSDESC => {
-                push(out, reloc.kind, None, reloc.addend.wrapping_add((offset + self.tls(object)).cast_signed()));
+                push(
+                    out,
+                    reloc.kind,
+                    None,
+                    reloc.addend.wrapping_add(offset.wrapping_add(self.tls(object)).cast_signed()),
+                );
             }
             _ => self.address(from, reloc, (object, index), at, out)?,
         }
@@ -146,9 +149,8 @@ impl<'a> Relocator<'_, 'a> {
         // glibc adds the addend of R_X86_64_64 alone.
         let addend = if reloc.kind == ABSOLUTE { reloc.addend } else { 0 };
         let symbol = &self.objects[object].symbols[index];
-        let refused = |why| {
-            Err(Refusal::Relocation { path: self.paths[from].clone(), kind: reloc.kind, at: reloc.at, why })
-        };
+        let refused =
+            |why| Err(Refusal::Relocation { path: self.paths[from].clone(), kind: reloc.kind, at: reloc.at, why });
         let address = symbol.value.wrapping_add(self.base(object)).cast_signed();
         match symbol.kind() {
             STT_TLS => return refused("the address of a thread-local symbol"),
@@ -187,7 +189,9 @@ impl<'a> Relocator<'_, 'a> {
             target
         });
         match target {
-            Target::Symbol { object, symbol } if self.layout.place_of(object).is_some() => Value::Inside(object, symbol),
+            Target::Symbol { object, symbol } if self.layout.place_of(object).is_some() => {
+                Value::Inside(object, symbol)
+            }
             other => {
                 let version = facts.version_of(symbol);
                 Value::Outside(Outside {
@@ -228,7 +232,7 @@ impl<'a> Relocator<'_, 'a> {
         let tls = self.objects[object].segment(SegmentKind::Tls);
         match tls.and_then(|tls| at.checked_sub(tls.vaddr.0).filter(|within| *within < tls.file_size)) {
             Some(within) => self.layout.tls_address + self.tls(object) + within,
-            None => self.base(object) + at,
+            None => self.base(object).wrapping_add(at),
         }
     }
 

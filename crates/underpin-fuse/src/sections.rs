@@ -25,6 +25,7 @@ pub(crate) struct Section {
 pub(crate) const WRITE: u64 = 1;
 pub(crate) const ALLOC: u64 = 2;
 pub(crate) const EXECUTE: u64 = 4;
+pub(crate) const TLS: u64 = 0x400;
 
 /// The sections of all members, and which of them holds an address of a member.
 pub(crate) struct MemberSections {
@@ -73,7 +74,8 @@ impl MemberSections {
         }
         if zeros > 0 {
             let name = [b".bss.", of].concat();
-            let bss = Section { name, kind: 8, flags, address: end, offset, size: zeros, align: 1, ..Section::default() };
+            let bss =
+                Section { name, kind: 8, flags, address: end, offset, size: zeros, align: 1, ..Section::default() };
             self.sections.push(bss);
         }
     }

@@ -99,7 +99,7 @@ impl<'a> Maker<'_, 'a> {
         let place = self.layout.place_of(*object);
         let absolute = symbol.section == SHN_ABS;
         let value = match place {
-            Some(place) if symbol.kind() == STT_TLS => symbol.value + place.tls,
+            Some(place) if symbol.kind() == STT_TLS => symbol.value.wrapping_add(place.tls),
             Some(place) if !absolute => symbol.value.wrapping_add(place.base),
             _ => symbol.value,
         };
@@ -111,10 +111,7 @@ impl<'a> Maker<'_, 'a> {
 
     /// Indices of all versions: those that members define, then those asked of files that stay shared.
     #[allow(clippy::type_complexity)]
-    fn version_indices(
-        &self,
-        outside: &[Outside<'a>],
-    ) -> (BTreeMap<&'a [u8], u16>, BTreeMap<(Vec<u8>, Vec<u8>), u16>) {
+    fn version_indices(&self, outside: &[Outside<'a>]) -> (BTreeMap<&'a [u8], u16>, BTreeMap<(Vec<u8>, Vec<u8>), u16>) {
         let mut definitions = BTreeMap::new();
         let mut next = FIRST_VERSION;
         for place in &self.layout.members {
@@ -148,7 +145,8 @@ impl<'a> Maker<'_, 'a> {
             let mut defaults = Vec::new();
             for symbol in facts.symbols.iter().skip(1).filter(|symbol| is_offered(symbol)) {
                 let version = facts.version_of(symbol).filter(|version| version.file.is_none());
-                let earlier = |other: usize| other != 0 && other < place.object && self.layout.place_of(other).is_none();
+                let earlier =
+                    |other: usize| other != 0 && other < place.object && self.layout.place_of(other).is_none();
                 let hidden_by = self
                     .scope
                     .objects_with(symbol.name)

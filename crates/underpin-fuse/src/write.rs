@@ -4,10 +4,10 @@ use crate::bind::Scope;
 use crate::layout::{DYNAMIC_ENTRIES, Layout, PAGE, up};
 use crate::object::{Malformed, Object, u64_at};
 use crate::relocate::{IRELATIVE, NewReloc, RELATIVE, Relocated, Relocator, TPOFF};
-use crate::sections::{self, ALLOC, EXECUTE, MemberSections, Section, WRITE};
+use crate::sections::{self, ALLOC, EXECUTE, MemberSections, Section, TLS, WRITE};
 use crate::tables::{Maker, Tables};
 use crate::{Closure, Fused, Names, Plan, Refusal, frames, note};
-use bstr::BString;
+use bstr::{BString, ByteSlice};
 use std::collections::{HashMap, HashSet};
 use underpin_elf::SegmentKind;
 
@@ -42,14 +42,11 @@ struct Requests {
     /// The old names of members.
     own: Vec<BString>,
     program: Vec<BString>,
+    /// Where to search, the folder of links left out.
+    path: Vec<BString>,
 }
 
-pub(crate) fn write(
-    closure: &Closure,
-    objects: &[Object],
-    plan: &Plan,
-    names: &Names,
-) -> Result<Fused, Refusal> {
+pub(crate) fn write(closure: &Closure, objects: &[Object], plan: &Plan, names: &Names) -> Result<Fused, Refusal> {
     let requests = requests(closure, objects, plan);
     let notes = merged(closure, objects, plan, None);
     let needed = (requests.shared.len() + requests.own.len()) as u64;
@@ -92,7 +89,8 @@ fn requests(closure: &Closure, objects: &[Object], plan: &Plan) -> Requests {
     }
     own.sort();
     own.dedup();
-    let wanted: HashSet<usize> = plan.members.iter().flat_map(|&member| closure.objects[member].needs.clone()).collect();
+    let wanted: HashSet<usize> =
+        plan.members.iter().flat_map(|&member| closure.objects[member].needs.clone()).collect();
     // The name that others use, from the object's own names: the first one requested.
     let mut shared: Vec<BString> = Vec::new();
     for index in 1..objects.len() {
@@ -103,9 +101,35 @@ fn requests(closure: &Closure, objects: &[Object], plan: &Plan) -> Requests {
             shared.push(name.clone());
         }
     }
-    let program =
-        objects[0].needed.iter().filter(|name| !own.iter().any(|own| own == **name)).map(|name| BString::from(*name)).collect();
-    Requests { shared, own, program }
+    let program = objects[0]
+        .needed
+        .iter()
+        .filter(|name| !own.iter().any(|own| own == **name))
+        .map(|name| BString::from(*name))
+        .collect();
+    Requests { shared, own, program, path: search_path(closure, objects, plan) }
+}
+
+/// Where members would have searched: the folders of shared libraries that a path led to, and the lists of members, for
+/// what they open while they run.
+fn search_path(closure: &Closure, objects: &[Object], plan: &Plan) -> Vec<BString> {
+    let folder = |path: &BString| path.rfind_byte(b'/').map_or_else(|| BString::from("."), |end| path[..end].into());
+    let shared = plan.kept.iter().map(|kept| &closure.objects[kept.object]).filter(|kept| kept.by_path);
+    let mut all: Vec<BString> = shared.map(|kept| folder(&kept.path)).collect();
+    for &member in &plan.members {
+        let Some(dynamic) = &objects[member].elf.dynamic else { continue };
+        let lists = dynamic.runpath.as_ref().or(dynamic.rpath.as_ref());
+        let origin = folder(&closure.objects[member].path);
+        all.extend(
+            lists
+                .into_iter()
+                .flat_map(|list| list.split_str(b":"))
+                .map(|entry| BString::from(entry.replace("${ORIGIN}", &origin).replace("$ORIGIN", &origin))),
+        );
+    }
+    let mut seen = HashSet::new();
+    all.retain(|entry| !entry.is_empty() && seen.insert(entry.clone()));
+    all
 }
 
 fn merged(closure: &Closure, objects: &[Object], plan: &Plan, layout: Option<&Layout>) -> Vec<note::Merged> {
@@ -144,7 +168,8 @@ impl Arrays {
             .iter()
             .flat_map(|place| {
                 let facts = &objects[place.object];
-                [facts.init_array, facts.fini_array].map(|(start, size)| (start + place.base, start + place.base + size))
+                [facts.init_array, facts.fini_array]
+                    .map(|(start, size)| (start + place.base, start + place.base + size))
             })
             .filter(|(start, end)| start < end)
             .collect();
@@ -207,11 +232,19 @@ impl Writer<'_, '_> {
             dynamic.add(1, u64::from(tables.intern(name)));
         }
         dynamic.add(14, u64::from(tables.intern(&self.names.soname)));
-        dynamic.add(15, u64::from(tables.intern(&self.names.links)));
+        let mut path = self.names.links.clone();
+        self.requests.path.iter().for_each(|entry| path.extend([b":", entry.as_slice()].concat()));
+        dynamic.add(15, u64::from(tables.intern(&path)));
         let mut parts = Parts { at: layout.tables.0, file: layout.tables.1, ..Parts::default() };
         let mut list = members.sections.clone();
         let head_note = note::write(notes);
-        list.push(plain(b".note.underpin", 7, layout.head - head_note.len() as u64, layout.head - head_note.len() as u64, head_note.len() as u64));
+        list.push(plain(
+            b".note.underpin",
+            7,
+            layout.head - head_note.len() as u64,
+            layout.head - head_note.len() as u64,
+            head_note.len() as u64,
+        ));
         let dynsym_index = list.len() as u32 + 1;
         let (rela, relative_count) = relocations(relocated);
         let mut put = |parts: &mut Parts, name: &[u8], kind: u32, entry: u64, link: u32, info: u32, bytes: Vec<u8>| {
@@ -224,7 +257,8 @@ impl Writer<'_, '_> {
         let symbols = put(&mut parts, b".dynsym", 11, 24, dynsym_index + 1, 1, std::mem::take(&mut tables.symbols));
         let strings = put(&mut parts, b".dynstr", 3, 0, 0, 0, std::mem::take(&mut tables.strings));
         let hash = put(&mut parts, b".gnu.hash", 0x6fff_fff6, 0, dynsym_index, 0, std::mem::take(&mut tables.hash));
-        let versym = put(&mut parts, b".gnu.version", 0x6fff_ffff, 2, dynsym_index, 0, std::mem::take(&mut tables.versym));
+        let versym =
+            put(&mut parts, b".gnu.version", 0x6fff_ffff, 2, dynsym_index, 0, std::mem::take(&mut tables.versym));
         let (definitions, count) = std::mem::take(&mut tables.verdef);
         let verdef = put(&mut parts, b".gnu.version_d", 0x6fff_fffd, 0, dynsym_index + 1, count as u32, definitions);
         dynamic.add(0x6fff_fffc, verdef.0);
@@ -242,9 +276,18 @@ impl Writer<'_, '_> {
         let protect = self.protected(parts.at).ok_or_else(too_far)?;
         let protect = put(&mut parts, b".rodata.relro", 1, 0, 0, 0, protect);
         for (tag, value) in [
-            (5, strings.0), (10, strings.1), (6, symbols.0), (11, 24), (0x6fff_fef5, hash.0), (0x6fff_fff0, versym.0),
-            (7, rela.0), (8, rela.1), (9, 24), (0x6fff_fff9, relative_count),
-            (25, layout.init_array), (27, arrays.init.len() as u64 * 8),
+            (5, strings.0),
+            (10, strings.1),
+            (6, symbols.0),
+            (11, 24),
+            (0x6fff_fef5, hash.0),
+            (0x6fff_fff0, versym.0),
+            (7, rela.0),
+            (8, rela.1),
+            (9, 24),
+            (0x6fff_fff9, relative_count),
+            (25, layout.init_array),
+            (27, arrays.init.len() as u64 * 8),
             (30, DF_BIND_NOW | if self.static_tls(relocated) { DF_STATIC_TLS } else { 0 }),
             (0x6fff_fffb, DF_1_NOW | DF_1_NODELETE),
         ] {
@@ -264,14 +307,21 @@ impl Writer<'_, '_> {
     fn data_sections(&self, arrays: &Arrays, dynstr: u32, list: &mut Vec<Section>) {
         let layout = self.layout;
         let place = |address: u64| address - layout.data.0 + layout.data.1;
-        let mut add = |name: &[u8], kind, address, size, entry, link| {
-            let plain = plain(name, kind, address, place(address), size);
-            list.push(Section { flags: ALLOC | WRITE, entry, link, ..plain });
+        let mut add = |name: &[u8], kind, flags, address, size, entry, link| {
+            if size > 0 {
+                let plain = plain(name, kind, address, place(address), size);
+                list.push(Section { flags: ALLOC | WRITE | flags, entry, link, ..plain });
+            }
         };
-        add(b".data.rel.ro", 1, layout.tls_address, layout.dynamic - layout.tls_address, 0, 0);
-        add(b".dynamic", 6, layout.dynamic, layout.dynamic_size, 16, dynstr);
-        add(b".init_array", 14, layout.init_array, arrays.init.len() as u64 * 8, 8, 0);
-        add(b".fini_array", 15, layout.fini_array, arrays.fini.len() as u64 * 8, 8, 0);
+        let zeros = layout.tls_memory - layout.tls_file;
+        add(b".tdata", 1, TLS, layout.tls_address, layout.tls_file, 0, 0);
+        add(b".tbss", 8, TLS, layout.tls_address + layout.tls_file, zeros, 0, 0);
+        add(b".dynamic", 6, 0, layout.dynamic, layout.dynamic_size, 16, dynstr);
+        add(b".init_array", 14, 0, layout.init_array, arrays.init.len() as u64 * 8, 8, 0);
+        add(b".fini_array", 15, 0, layout.fini_array, arrays.fini.len() as u64 * 8, 8, 0);
+        // Up to the end of the page: what a tool writes anew must still fill the segment that becomes read-only.
+        let end = layout.fini_array + arrays.fini.len() as u64 * 8;
+        add(b".data.rel.ro", 1, 0, end, layout.data.0 + layout.data.2 - end, 0, 0);
         let code = plain(b".text", 1, layout.code.0, layout.code.1, STUB.len() as u64);
         list.push(Section { flags: ALLOC | EXECUTE, ..code });
     }
@@ -320,10 +370,12 @@ impl Writer<'_, '_> {
         for (address, word) in &relocated.words {
             match self.offset(*address) {
                 Some(at) => put(at, &word.to_le_bytes()),
-                None => return Err(Refusal::Program {
-                    path: self.names.soname.clone(),
-                    why: format!("a word without content in the file at {address:#x}"),
-                }),
+                None => {
+                    return Err(Refusal::Program {
+                        path: self.names.soname.clone(),
+                        why: format!("a word without content in the file at {address:#x}"),
+                    });
+                }
             }
         }
         put(layout.dynamic - layout.data.0 + layout.data.1, &dynamic.0);
@@ -356,7 +408,8 @@ impl Writer<'_, '_> {
         add(1, 4, 0, 0, layout.head, layout.head, PAGE);
         for place in &layout.members {
             for load in self.objects[place.object].loads() {
-                let flags = u64::from(load.flags.read) * 4 + u64::from(load.flags.write) * 2 + u64::from(load.flags.execute);
+                let flags =
+                    u64::from(load.flags.read) * 4 + u64::from(load.flags.write) * 2 + u64::from(load.flags.execute);
                 let (offset, address) = (place.file + load.offset.0, load.vaddr.0.wrapping_add(place.base));
                 add(1, flags, offset, address, load.file_size, load.memory_size, PAGE);
             }
@@ -482,7 +535,8 @@ impl Dynamic {
 /// ```
 const STUB: [u8; 45] = [
     0x53, 0x48, 0x8d, 0x1d, 0, 0, 0, 0, 0x49, 0x89, 0xd8, 0x8b, 0x73, 0x04, 0x85, 0xf6, 0x74, 0x18, 0x48, 0x63, 0x3b,
-    0x4c, 0x01, 0xc7, 0xba, 1, 0, 0, 0, 0xb8, 10, 0, 0, 0, 0x0f, 0x05, 0x48, 0x83, 0xc3, 8, 0xeb, 0xe1, 0x5b, 0xc3, 0x90,
+    0x4c, 0x01, 0xc7, 0xba, 1, 0, 0, 0, 0xb8, 10, 0, 0, 0, 0x0f, 0x05, 0x48, 0x83, 0xc3, 8, 0xeb, 0xe1, 0x5b, 0xc3,
+    0x90,
 ];
 
 fn stub(at: u64, list: u64) -> [u8; 45] {
