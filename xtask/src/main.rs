@@ -10,6 +10,7 @@ mod build;
 mod dependencies;
 mod dist;
 mod docs;
+mod fuse_trials;
 #[cfg(test)]
 mod layers;
 mod licences;
@@ -108,6 +109,18 @@ enum Chore {
         #[arg(long, value_name = "NAME")]
         only: Vec<String>,
     },
+    /// Fuse the libraries of the programs of /usr/bin into copies, compare them, and write docs/bench/fuse.md
+    FuseTrials {
+        /// Only so many programs
+        #[arg(long)]
+        limit: Option<usize>,
+        /// Rounds of timed starts
+        #[arg(long, default_value_t = 50)]
+        rounds: usize,
+        /// Print the page; write no file
+        #[arg(long)]
+        dry: bool,
+    },
     /// Run a benchmark and write its table to docs/bench/
     Bench {
         /// Which
@@ -140,6 +153,7 @@ fn main() -> anyhow::Result<()> {
         Chore::Wheels { dry } => wheels::run(dry),
         Chore::Picture => picture::run(),
         Chore::BuildTrials { old, only } => trials::run(old.as_deref(), &only),
+        Chore::FuseTrials { limit, rounds, dry } => fuse_trials::run(limit, rounds, dry),
         Chore::Bench { name, rounds, dry } => bench::run(name, rounds, dry),
     }
 }

@@ -26,7 +26,7 @@ pub(crate) fn malformed<T>(what: &str, at: u64) -> Result<T, Malformed> {
 }
 
 /// A version of a symbol: the name, its hash as the file has it, and whether a reference insists on it (`vna_other`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Version<'a> {
     pub name: &'a [u8],
     pub insists: bool,

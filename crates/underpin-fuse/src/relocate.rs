@@ -2,7 +2,7 @@
 
 use crate::bind::{RefClass, Scope, Target};
 use crate::layout::Layout;
-use crate::object::{Object, Reloc, SHN_ABS, STB_LOCAL, STB_WEAK, STT_IFUNC, STT_TLS};
+use crate::object::{Object, Reloc, SHN_ABS, STB_LOCAL, STB_WEAK, STT_IFUNC, STT_TLS, Version};
 use crate::{Binding, Refusal};
 use bstr::BString;
 use std::collections::HashMap;
@@ -28,7 +28,7 @@ pub(crate) fn is_known(kind: u32) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Outside<'a> {
     pub name: &'a [u8],
-    pub version: Option<(&'a [u8], Option<&'a [u8]>, bool)>,
+    pub version: Option<Version<'a>>,
     pub weak: bool,
     pub thread_local: bool,
 }
@@ -193,10 +193,9 @@ impl<'a> Relocator<'_, 'a> {
                 Value::Inside(object, symbol)
             }
             other => {
-                let version = facts.version_of(symbol);
                 Value::Outside(Outside {
                     name: symbol.name,
-                    version: version.map(|version| (version.name, version.file, version.insists)),
+                    version: facts.version_of(symbol),
                     // The loader binds calls late; one that nothing defines fails when it is made, not before.
                     weak: symbol.binding() == STB_WEAK || other == Target::Nothing,
                     thread_local: symbol.kind() == STT_TLS,

@@ -5,7 +5,7 @@
 
 use crate::bind::Scope;
 use crate::layout::Layout;
-use crate::object::{Object, SHN_ABS, STT_TLS, Symbol};
+use crate::object::{Object, SHN_ABS, STT_TLS, Symbol, Version};
 use crate::relocate::Outside;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -72,7 +72,7 @@ impl<'a> Maker<'_, 'a> {
         for reference in outside {
             let index = match reference.version {
                 None => 1,
-                Some((name, file, _)) => {
+                Some(Version { name, file, .. }) => {
                     let need = file.map(|file| ((self.request)(file), name.to_vec()));
                     need.and_then(|need| needs.get(&need)).or_else(|| definitions.get(name)).copied().unwrap_or(1)
                 }
@@ -124,7 +124,7 @@ impl<'a> Maker<'_, 'a> {
             }
         }
         let mut needs = BTreeMap::new();
-        for (name, file, _) in outside.iter().filter_map(|reference| reference.version) {
+        for Version { name, file, .. } in outside.iter().filter_map(|reference| reference.version) {
             let Some(file) = file.filter(|file| !(self.is_member)(file)) else { continue };
             needs.entry(((self.request)(file), name.to_vec())).or_insert_with(|| {
                 next += 1;
@@ -225,7 +225,7 @@ fn verneed(
     let strong: HashSet<(Vec<u8>, &[u8])> = outside
         .iter()
         .filter(|reference| !reference.weak)
-        .filter_map(|reference| reference.version.and_then(|(name, file, _)| Some((request(file?), name))))
+        .filter_map(|reference| reference.version.and_then(|version| Some((request(version.file?), version.name))))
         .collect();
     let mut files: BTreeMap<&[u8], Vec<(&[u8], u16)>> = BTreeMap::new();
     for ((file, name), index) in needs {

@@ -12,7 +12,7 @@ mod hyperfine;
 mod image;
 mod image_container;
 mod load;
-mod measure;
+pub mod measure;
 mod mimalloc;
 mod overhead;
 mod overlay;
