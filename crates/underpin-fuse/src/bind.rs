@@ -1,7 +1,8 @@
 //! Which definition the loader gives each reference: `_dl_lookup_symbol_x`, `do_lookup_x` and `check_match` of glibc's
 //! elf/dl-lookup.c, over the scope of a program and everything that it loads at start.
 
-use crate::object::{Object, SHN_ABS, STB_WEAK, STT_TLS, STV_PROTECTED, Symbol, Version};
+use crate::object::{Object, SHN_ABS, STB_GNU_UNIQUE, STB_WEAK, STT_TLS, STV_PROTECTED, Symbol, Version};
+use crate::relocate::{ABSOLUTE, GLOB_DAT};
 use bstr::BString;
 use std::collections::HashMap;
 
@@ -41,14 +42,26 @@ pub(crate) enum RefClass {
     Data,
 }
 
+impl RefClass {
+    /// The class of a relocation's reference.
+    pub fn of(kind: u32) -> RefClass {
+        match kind {
+            ABSOLUTE | GLOB_DAT => RefClass::Data,
+            _ => RefClass::Plt,
+        }
+    }
+}
+
 /// Every definition of the scope, by name, in the order in which look-ups meet them.
 pub(crate) struct Scope<'o, 'a> {
     objects: &'o [Object<'a>],
     by_name: HashMap<&'a [u8], Vec<(usize, usize)>>,
+    /// The definition of each STB_GNU_UNIQUE name that all references get once one got it (`do_lookup_unique`).
+    unique: HashMap<&'a [u8], Target>,
 }
 
 impl<'o, 'a> Scope<'o, 'a> {
-    pub fn new(objects: &'o [Object<'a>]) -> Scope<'o, 'a> {
+    pub fn new(objects: &'o [Object<'a>], order: &[usize]) -> Scope<'o, 'a> {
         let mut by_name: HashMap<&'a [u8], Vec<(usize, usize)>> = HashMap::new();
         for (object, facts) in objects.iter().enumerate() {
             for (index, symbol) in facts.symbols.iter().enumerate().skip(1) {
@@ -57,7 +70,45 @@ impl<'o, 'a> Scope<'o, 'a> {
                 }
             }
         }
-        Scope { objects, by_name }
+        let mut scope = Scope { objects, by_name, unique: HashMap::new() };
+        scope.register_unique(order);
+        scope
+    }
+
+    /// The loader relocates in the order of the constructors; the first reference to a unique name decides for the whole
+    /// process, whatever version the others ask for.
+    fn register_unique(&mut self, order: &[usize]) {
+        let objects = self.objects;
+        let is_unique = |target: &Target| self.is_unique(*target);
+        let mut unique: HashMap<&'a [u8], Target> = HashMap::new();
+        for &from in order {
+            for reloc in objects[from].relocs.iter().filter(|reloc| reloc.symbol != 0) {
+                let Some(symbol) = objects[from].symbols.get(reloc.symbol) else { continue };
+                let known = || {
+                    self.by_name.get(symbol.name).is_some_and(|all| {
+                        all.iter().any(|&(object, index)| objects[object].symbols[index].binding() == STB_GNU_UNIQUE)
+                    })
+                };
+                if symbol.binds_local() || unique.contains_key(symbol.name) || !known() {
+                    continue;
+                }
+                let target = self.resolve(from, reloc.symbol, RefClass::of(reloc.kind));
+                if is_unique(&target) {
+                    unique.insert(symbol.name, target);
+                }
+            }
+        }
+        self.unique = unique;
+    }
+
+    fn is_unique(&self, target: Target) -> bool {
+        matches!(target, Target::Symbol { object, symbol }
+            if self.objects[object].symbols[symbol].binding() == STB_GNU_UNIQUE)
+    }
+
+    /// The definition that stands for every unique one of a name.
+    pub fn unique(&self, name: &[u8]) -> Option<Target> {
+        self.unique.get(name).copied()
     }
 
     /// Where a reference of an object leads.
@@ -70,6 +121,11 @@ impl<'o, 'a> Scope<'o, 'a> {
         }
         let version = object.version_of(reference);
         let found = self.look_up(from, index, version, class);
+        if self.is_unique(found)
+            && let Some(registered) = self.unique.get(reference.name)
+        {
+            return *registered;
+        }
         if reference.visibility() != STV_PROTECTED || !reference.is_defined() {
             return found;
         }
@@ -147,7 +203,7 @@ impl<'o, 'a> Scope<'o, 'a> {
 /// Whether a symbol can answer any look-up.
 fn may_match(symbol: &Symbol) -> bool {
     let known = matches!(symbol.kind(), 0 | 1 | 2 | 5 | 6 | 10);
-    let bound = matches!(symbol.binding(), 1 | STB_WEAK | 10);
+    let bound = matches!(symbol.binding(), 1 | STB_WEAK | STB_GNU_UNIQUE);
     let valued = symbol.value != 0 || symbol.section == SHN_ABS || symbol.kind() == STT_TLS;
     // Thread-local symbols that are only referred to have no value either, and are not definitions.
     let thread_local = symbol.kind() != STT_TLS || symbol.is_defined();

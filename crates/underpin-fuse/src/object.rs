@@ -51,6 +51,7 @@ pub(crate) const STT_TLS: u8 = 6;
 pub(crate) const STT_IFUNC: u8 = 10;
 pub(crate) const STB_LOCAL: u8 = 0;
 pub(crate) const STB_WEAK: u8 = 2;
+pub(crate) const STB_GNU_UNIQUE: u8 = 10;
 pub(crate) const SHN_ABS: u16 = 0xfff1;
 pub(crate) const STV_PROTECTED: u8 = 3;
 

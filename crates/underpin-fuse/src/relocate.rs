@@ -175,10 +175,7 @@ impl<'a> Relocator<'_, 'a> {
         if reloc.symbol == 0 {
             return Value::Inside(from, 0);
         }
-        let class = match reloc.kind {
-            ABSOLUTE | GLOB_DAT => RefClass::Data,
-            _ => RefClass::Plt,
-        };
+        let class = RefClass::of(reloc.kind);
         let facts = &self.objects[from];
         let symbol = &facts.symbols[reloc.symbol];
         let target = *known.entry((reloc.symbol, class)).or_insert_with(|| {

@@ -3,9 +3,9 @@
 //! The order of equal names in the hash chain is the order of the members, so that a look-up in the one file meets the
 //! same definition first that it met in the scope of many.
 
-use crate::bind::Scope;
+use crate::bind::{Scope, Target};
 use crate::layout::Layout;
-use crate::object::{Object, SHN_ABS, STT_TLS, Symbol, Version};
+use crate::object::{Object, SHN_ABS, STB_GNU_UNIQUE, STT_TLS, Symbol, Version};
 use crate::relocate::Outside;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -161,7 +161,15 @@ impl<'a> Maker<'_, 'a> {
                 } else if index > 1 {
                     defaults.push(symbol.name);
                 }
-                exports.push(Export { symbol: *symbol, object: place.object, index, hash: gnu_hash(symbol.name) });
+                // All references to a unique name get one definition: it stands for those of every version.
+                let stands = self.scope.unique(symbol.name).filter(|_| symbol.binding() == STB_GNU_UNIQUE);
+                let (symbol, object) = match stands {
+                    Some(Target::Symbol { object, symbol }) if self.layout.place_of(object).is_some() => {
+                        (self.objects[object].symbols[symbol], object)
+                    }
+                    _ => (*symbol, place.object),
+                };
+                exports.push(Export { symbol, object, index, hash: gnu_hash(symbol.name) });
             }
             has_default.extend(defaults);
         }

@@ -52,7 +52,7 @@ pub(crate) fn write(closure: &Closure, objects: &[Object], plan: &Plan, names: &
     let needed = (requests.shared.len() + requests.own.len()) as u64;
     let layout = Layout::new(objects, &plan.members, note::write(&notes).len() as u64, needed);
     let paths: Vec<BString> = closure.objects.iter().map(|member| member.path.clone()).collect();
-    let scope = Scope::new(objects);
+    let scope = Scope::new(objects, &closure.initialisation);
     let relocator = Relocator { objects, paths: &paths, scope: &scope, layout: &layout };
     let mut relocated = relocator.run()?;
     let malformed = |(object, error): (usize, Malformed)| Refusal::Malformed { path: paths[object].clone(), error };

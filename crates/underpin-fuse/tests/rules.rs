@@ -250,3 +250,26 @@ fn what_a_shared_library_between_members_needs_stays_shared_too() {
     assert!(matches!(low, Some(KeptBecause::NeededBy { .. })), "{low:?}");
     assert_eq!((trial.members.len(), output.as_str()), (2, "7\n"));
 }
+
+#[test]
+fn a_unique_symbol_is_one_in_the_process_whatever_version_was_asked_for() {
+    let fixture = Fixture::new();
+    fixture
+        .write("once.h", "template <class T> struct Once { static int n; };\ntemplate <class T> int Once<T>::n = 0;\n");
+    let rpath = format!("-Wl,-rpath,{}", fixture.text());
+    for (name, needs) in [("low", "-lm"), ("high", "-llow")] {
+        fixture
+            .write(format!("{name}.cc"), format!("#include \"once.h\"\nint {name}() {{ return ++Once<int>::n; }}\n"));
+        fixture.write(format!("{name}.map"), format!("V_{name} {{ global: *; }};\n"));
+        let (output, file) = (format!("lib{name}.so"), format!("{name}.cc"));
+        let (soname, map) = (format!("-Wl,-soname,{output}"), format!("-Wl,--version-script,{name}.map"));
+        let needs = ["-Wl,--no-as-needed", needs];
+        fixture
+            .must("c++", ["-shared", "-fPIC", "-o", &output, &file, "-L.", needs[0], needs[1], &rpath, &soname, &map]);
+    }
+    fixture.write("program.cc", "#include <cstdio>\nint low(), high();\nint main() { int a = low(), b = high(); printf(\"%d %d\\n\", a, b); }\n");
+    fixture.must("c++", ["-o", "program", "program.cc", "-L.", "-lhigh", "-llow", &rpath]);
+    let trial = fuse(&fixture, &fixture.join("program"));
+    assert_eq!(trial.same(&fixture, &[]), "1 2\n");
+    trial.bindings_as_the_loader(&fixture);
+}
