@@ -20,7 +20,15 @@ const FLAGS: [&str; 7] = [
 ];
 
 /// Those that make jumps shorter, with this compiler.
-const AS_BUILT: [&str; 4] = ["-DOVERLAY_DIRECT", "-fcf-protection=none", "-falign-functions=64", "-falign-loops=32"];
+const AS_BUILT: [&str; 7] = [
+    "-DOVERLAY_DIRECT",
+    "-fcf-protection=none",
+    "-falign-functions=64",
+    "-falign-loops=64",
+    "-fno-crossjumping",
+    "-fno-tree-tail-merge",
+    "-mno-vzeroupper",
+];
 
 /// Compiles the overlay and the check with one compiler; the program.
 fn built(fixture: &Fixture, compiler: &str, overlay: &[&str], check: &[&str]) -> String {

@@ -35,7 +35,7 @@ const FUNCTIONS: [&str; 19] = [
 ];
 
 /// The flags of the crate's build script that matter for speed.
-const FLAGS: [&str; 12] = [
+const FLAGS: [&str; 15] = [
     "-std=c11",
     "-O2",
     "-ffreestanding",
@@ -46,7 +46,10 @@ const FLAGS: [&str; 12] = [
     "-fno-tree-loop-distribute-patterns",
     "-fcf-protection=none",
     "-falign-functions=64",
-    "-falign-loops=32",
+    "-falign-loops=64",
+    "-fno-crossjumping",
+    "-fno-tree-tail-merge",
+    "-mno-vzeroupper",
     "-DOVERLAY_DIRECT",
 ];
 

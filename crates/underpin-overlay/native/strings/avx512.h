@@ -7,6 +7,10 @@ typedef __m512i LEVEL(V);
 #define BITS 1
 #define MASKED 1
 
+/* Every return clears the upper halves on its own: where the compiler does that, all returns become jumps to one. */
+#define RETURN(value) do { __typeof__(value) returned = (value); _mm256_zeroupper(); return returned; } while (0)
+#define CLEAR _mm256_zeroupper()
+
 INLINE V LEVEL(load)(const char *p) { return _mm512_load_si512(p); }
 INLINE V LEVEL(loadu)(const char *p) { return _mm512_loadu_si512(p); }
 INLINE void LEVEL(store)(char *p, V v) { _mm512_store_si512(p, v); }
@@ -27,8 +31,10 @@ INLINE M LEVEL(pair_or_end)(V v, V c, V w, V d)
 INLINE int LEVEL(nonzero)(V v) { return _mm512_test_epi8_mask(v, v) != 0; }
 /* Its lowest bit counts: one more than the bytes that are alike, so that a flag of the addition says whether all are. */
 INLINE M LEVEL(parting)(V a, V b) { return _mm512_mask_cmpeq_epi8_mask(_mm512_test_epi8_mask(a, a), a, b) + 1; }
-INLINE M LEVEL(parting4)(V a, V b, V c, V d, V p, V q, V r, V s)
+INLINE M LEVEL(parting4)(const char *one, const char *other)
 {
+  V a = LEVEL(load)(one), b = LEVEL(load)(one + W), c = LEVEL(load)(one + 2 * W), d = LEVEL(load)(one + 3 * W);
+  V p = LEVEL(loadu)(other), q = LEVEL(loadu)(other + W), r = LEVEL(loadu)(other + 2 * W), s = LEVEL(loadu)(other + 3 * W);
   V least = LEVEL(least)(LEVEL(least)(a, b), LEVEL(least)(c, d));
   /* The table of x ^ y | z. */
   V unlike = _mm512_xor_si512(a, p);

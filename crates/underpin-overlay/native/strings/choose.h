@@ -43,6 +43,9 @@ best_level(void)
   __cpuid_count(1, 0, signature, b, features, d);
   __cpuid_count(7, 0, a, fast, c, d);
   tune(vendor, signature, fast);
+  /* LZCNT: all that have AVX2 have it. */
+  __cpuid(0x80000001, a, b, c, d);
+  if (!(c & bit_LZCNT)) return SSE2;
   if (!(features & bit_OSXSAVE) || !(features & bit_AVX)) return SSE2;
   uint32_t registers = saved_registers(), bits = bit_AVX2 | bit_BMI | bit_BMI2;
   if ((fast & bits) != bits || (registers & 0x6) != 0x6) return SSE2;
@@ -79,14 +82,15 @@ __asm__(
   ".size overlay_first, . - overlay_first\n"
   ".popsection\n");
 
-/* Where a function goes on that has found the level to be another than AVX-512. */
-#define BELOW(symbol, name) __asm__( \
+/* Where a function goes on that has found the level to be lower than its own. `higher` is for the levels above SSE2: another
+ * thread may have found them in between. */
+#define BELOW(symbol, name, higher) __asm__( \
   ".pushsection .text.overlay_below_" #name ",\"ax\",@progbits\n" \
   ".type overlay_below_" #name ", @function\n" \
   "overlay_below_" #name ":\n" \
   ".cfi_startproc\n" \
   "cmpb $1, overlay_level(%rip)\n" \
-  "ja " #name "_avx2\n" \
+  "ja " higher "\n" \
   "je " #name "_sse2\n" \
   "sub $8, %rsp\n.cfi_adjust_cfa_offset 8\n" \
   "call overlay_first\n" \

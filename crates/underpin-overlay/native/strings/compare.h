@@ -9,22 +9,34 @@ LEVEL(compare)(const char *a, const char *b, size_t n, int bounded)
   size_t i = 0;
 #define PART(at) do { \
     size_t where = (at); \
-    if (bounded && where >= n) return 0; \
-    return (unsigned char)a[where] - (unsigned char)b[where]; \
+    if (bounded && where >= n) RETURN(0); \
+    RETURN((unsigned char)a[where] - (unsigned char)b[where]); \
   } while (0)
-  if (bounded && UNLIKELY(n == 0)) return 0;
+  if (bounded && UNLIKELY(n == 0)) RETURN(0);
 #define PARTING(k) LEVEL(parting)(LEVEL(loadu)(a + (k) * W), LEVEL(loadu)(b + (k) * W))
   /* Neither goes beyond its page: if both offsets together do not. */
   if (LIKELY((((uintptr_t)a | (uintptr_t)b) & (PAGE - 1)) <= PAGE - 4 * W)) {
     m = PARTING(0);
     if (LIKELY(m)) PART(LEVEL(first)(m));
-    if (bounded && n <= W) return 0;
+    if (bounded && n <= W) RETURN(0);
+    ABOVE(return bounded ? strncmp_above(a + W, b + W, n - W) : strcmp_above(a + W, b + W));
     if ((m = PARTING(1))) PART(W + LEVEL(first)(m));
-    if (bounded && n <= 2 * W) return 0;
+    if (bounded && n <= 2 * W) RETURN(0);
     if ((m = PARTING(2))) PART(2 * W + LEVEL(first)(m));
-    if (bounded && n <= 3 * W) return 0;
+    if (bounded && n <= 3 * W) RETURN(0);
     if ((m = PARTING(3))) PART(3 * W + LEVEL(first)(m));
     i = 3 * W;
+    if (bounded && n <= 4 * W) RETURN(0);
+    if ((!bounded || n <= 8 * W) && LIKELY((((uintptr_t)a | (uintptr_t)b) & (PAGE - 1)) <= PAGE - 8 * W)) {
+      if ((m = PARTING(4))) PART(4 * W + LEVEL(first)(m));
+      if (bounded && n <= 5 * W) RETURN(0);
+      if ((m = PARTING(5))) PART(5 * W + LEVEL(first)(m));
+      if (bounded && n <= 6 * W) RETURN(0);
+      if ((m = PARTING(6))) PART(6 * W + LEVEL(first)(m));
+      if (bounded && n <= 7 * W) RETURN(0);
+      if ((m = PARTING(7))) PART(7 * W + LEVEL(first)(m));
+      i = 7 * W;
+    }
   }
   else if (WITHIN_PAGE(a, W) && WITHIN_PAGE(b, W)) {
     m = PARTING(0);
@@ -50,16 +62,14 @@ LEVEL(compare)(const char *a, const char *b, size_t n, int bounded)
   /* From here on, a is aligned. */
   i += W - ((uintptr_t)a & (W - 1));
   for (;;) {
-    if (bounded && i >= n) return 0;
+    if (bounded && i >= n) RETURN(0);
     /* As many vectors as lie within both pages, and within n. */
-    size_t whole = PAGE - ((uintptr_t)(a + i) & (PAGE - 1)), other = PAGE - ((uintptr_t)(b + i) & (PAGE - 1));
-    whole = (whole < other ? whole : other) / W;
-    if (bounded && whole > (n - i - 1) / W) whole = (n - i - 1) / W + 1;
+    size_t whole = (uintptr_t)(a + i) & (PAGE - 1), other = (uintptr_t)(b + i) & (PAGE - 1);
+    whole = (PAGE - (whole > other ? whole : other)) / W;
+    if (bounded && whole * W > n - i) whole = (n - i + W - 1) / W;
 #define PARTING(k) LEVEL(parting)(LEVEL(load)(a + i + (k) * W), LEVEL(loadu)(b + i + (k) * W))
-#define A(k) LEVEL(load)(a + i + (k) * W)
-#define B(k) LEVEL(loadu)(b + i + (k) * W)
     for (; whole >= 4; whole -= 4, i += 4 * W) {
-      if (UNLIKELY(LEVEL(parting4)(A(0), A(1), A(2), A(3), B(0), B(1), B(2), B(3)))) {
+      if (UNLIKELY(LEVEL(parting4)(a + i, b + i))) {
         if ((m = PARTING(0))) PART(i + LEVEL(first)(m));
         if ((m = PARTING(1))) PART(i + W + LEVEL(first)(m));
         if ((m = PARTING(2))) PART(i + 2 * W + LEVEL(first)(m));
@@ -69,7 +79,7 @@ LEVEL(compare)(const char *a, const char *b, size_t n, int bounded)
     for (; whole; whole--, i += W) {
       if ((m = PARTING(0))) PART(i + LEVEL(first)(m));
     }
-    if (bounded && i >= n) return 0;
+    if (bounded && i >= n) RETURN(0);
     /* b's vector lies across two pages, or begins with one. */
     size_t left = PAGE - ((uintptr_t)(b + i) & (PAGE - 1));
     if (left < W) {
@@ -79,15 +89,13 @@ LEVEL(compare)(const char *a, const char *b, size_t n, int bounded)
         m = LEVEL(parting)(LEVEL(loadu)(beside), LEVEL(loadu)(back));
         if (m) PART(i + left - W + LEVEL(first)(m));
       }
-      if (bounded && i + left >= n) return 0;
+      if (bounded && i + left >= n) RETURN(0);
       if ((m = PARTING(0))) PART(i + LEVEL(first)(m));
       i += W;
     }
   }
 #undef PART
 #undef PARTING
-#undef A
-#undef B
 }
 
 LEVELED OVERREAD int
@@ -126,6 +134,20 @@ LEVEL(apart4)(const char *a, const char *b)
 #define UNLIKE4(i, j, k, l) \
   LEVEL(nonzero)(LEVEL(either)(LEVEL(either)(UNLIKE(i), UNLIKE(j)), LEVEL(either)(UNLIKE(k), UNLIKE(l))))
 
+#ifdef PAIRS
+/* Whether four vectors are. */
+INLINE int
+LEVEL(alike4)(const char *a, const char *b)
+{
+#define SAME_BYTES(i) LEVEL(same_bytes)(LEVEL(loadu)(a + (i) * W), LEVEL(loadu)(b + (i) * W))
+  V v = LEVEL(both)(SAME_BYTES(0), SAME_BYTES(1));
+  ORDERED(v);
+  V w = LEVEL(both)(SAME_BYTES(2), SAME_BYTES(3));
+  return LEVEL(marked)(LEVEL(both)(v, w)) == (M)(((uint64_t)1 << W) - 1);
+#undef SAME_BYTES
+}
+#endif
+
 LEVELED OVERREAD int
 LEVEL(memcmp)(const void *one, const void *other, size_t n)
 {
@@ -134,48 +156,76 @@ LEVEL(memcmp)(const void *one, const void *other, size_t n)
 #ifdef MASKED
   if (LIKELY(n <= W)) {
     m = LEVEL(differ)(LEVEL(few)(a, n), LEVEL(few)(b, n));
-    return UNLIKELY(m) ? LEVEL(apart)(a, b, m) : 0;
+    RETURN(UNLIKELY(m) ? LEVEL(apart)(a, b, m) : 0);
   }
 #else
 #if W > 16
-  if (LIKELY(n <= W)) {
-    if (UNLIKELY(n == 0)) return 0;
+  if (LIKELY(n - 1 < W)) {
     /* Whole vectors, if neither goes beyond its page. */
     if (LIKELY((((uintptr_t)a | (uintptr_t)b) & (PAGE - 1)) <= PAGE - W)) {
       m = LEVEL(first_of)(DIFFER(0), n);
-      return m ? LEVEL(apart)(a, b, m) : 0;
+      RETURN(m ? LEVEL(apart)(a, b, m) : 0);
     }
-    if (n <= 16) return few_compared(a, b, n);
+    if (n <= 16) RETURN(few_compared(a, b, n));
     uint32_t few = differ_sse2(loadu_sse2(a), loadu_sse2(b));
-    if (few) return apart_sse2(a, b, few);
+    if (few) RETURN(apart_sse2(a, b, few));
     a += n - 16, b += n - 16;
     few = differ_sse2(loadu_sse2(a), loadu_sse2(b));
-    return few ? apart_sse2(a, b, few) : 0;
+    RETURN(few ? apart_sse2(a, b, few) : 0);
   }
+  if (UNLIKELY(n == 0)) RETURN(0);
 #else
-  if (n <= 16) return few_compared(a, b, n);
+  if (n <= 16) RETURN(few_compared(a, b, n));
 #endif
 #endif
+  ABOVE(return memcmp_above(a, b, n));
+#ifdef PAIRS
+  if (UNLIKELY(m = DIFFER(0))) RETURN(LEVEL(apart)(a, b, m));
+  if (n > 2 * W) {
+    if (UNLIKELY(m = DIFFER(W))) RETURN(LEVEL(apart)(a + W, b + W, m));
+    if (n > 4 * W) {
+      if (UNLIKELY(m = DIFFER(2 * W))) RETURN(LEVEL(apart)(a + 2 * W, b + 2 * W, m));
+      if (UNLIKELY(m = DIFFER(3 * W))) RETURN(LEVEL(apart)(a + 3 * W, b + 3 * W, m));
+      const char *end = a + n - 4 * W;
+      ptrdiff_t apart = b - a;
+      b += n - 4 * W;
+      if (n > 8 * W) {
+        a = DOWN(a, W) + 4 * W;
+        do {
+          if (UNLIKELY(!LEVEL(alike4)(a, a + apart))) RETURN(LEVEL(apart4)(a, a + apart));
+          a += 4 * W;
+        } while (a < end);
+      }
+      if (LIKELY(LEVEL(alike4)(end, b))) RETURN(0);
+      RETURN(LEVEL(apart4)(end, b));
+    }
+    if (UNLIKELY(m = DIFFER(n - 2 * W))) RETURN(LEVEL(apart)(a + n - 2 * W, b + n - 2 * W, m));
+  }
+  m = DIFFER(n - W);
+  if (LIKELY(!m)) RETURN(0);
+  RETURN(LEVEL(apart)(a + n - W, b + n - W, m));
+#else
   if (n <= 2 * W) {
-    if (LIKELY(!LEVEL(nonzero)(LEVEL(either)(UNLIKE(0), UNLIKE(n - W))))) return 0;
-    if ((m = DIFFER(0))) return LEVEL(apart)(a, b, m);
+    if (LIKELY(!LEVEL(nonzero)(LEVEL(either)(UNLIKE(0), UNLIKE(n - W))))) RETURN(0);
+    if ((m = DIFFER(0))) RETURN(LEVEL(apart)(a, b, m));
   }
   else if (n <= 4 * W) {
-    if (LIKELY(!UNLIKE4(0, W, n - 2 * W, n - W))) return 0;
-    if ((m = DIFFER(0))) return LEVEL(apart)(a, b, m);
-    if ((m = DIFFER(W))) return LEVEL(apart)(a + W, b + W, m);
-    if ((m = DIFFER(n - 2 * W))) return LEVEL(apart)(a + n - 2 * W, b + n - 2 * W, m);
+    if (LIKELY(!UNLIKE4(0, W, n - 2 * W, n - W))) RETURN(0);
+    if ((m = DIFFER(0))) RETURN(LEVEL(apart)(a, b, m));
+    if ((m = DIFFER(W))) RETURN(LEVEL(apart)(a + W, b + W, m));
+    if ((m = DIFFER(n - 2 * W))) RETURN(LEVEL(apart)(a + n - 2 * W, b + n - 2 * W, m));
   }
   else {
-    if (UNLIKE4(0, W, 2 * W, 3 * W)) return LEVEL(apart4)(a, b);
+    if (UNLIKE4(0, W, 2 * W, 3 * W)) RETURN(LEVEL(apart4)(a, b));
     if (n > 8 * W) {
       for (size_t i = 4 * W - ((uintptr_t)a & (W - 1)); i + 4 * W < n; i += 4 * W) {
-        if (UNLIKE4(i, i + W, i + 2 * W, i + 3 * W)) return LEVEL(apart4)(a + i, b + i);
+        if (UNLIKE4(i, i + W, i + 2 * W, i + 3 * W)) RETURN(LEVEL(apart4)(a + i, b + i));
       }
     }
     a += n - 4 * W, b += n - 4 * W;
-    return UNLIKE4(0, W, 2 * W, 3 * W) ? LEVEL(apart4)(a, b) : 0;
+    RETURN(UNLIKE4(0, W, 2 * W, 3 * W) ? LEVEL(apart4)(a, b) : 0);
   }
   a += n - W, b += n - W;
-  return LEVEL(apart)(a, b, DIFFER(0));
+  RETURN(LEVEL(apart)(a, b, DIFFER(0)));
+#endif
 }

@@ -64,7 +64,7 @@ LEVEL(memcpy)(void *restrict into, const void *restrict out_of, size_t n)
   else if (UNLIKELY(n >= machine_from)) by_machine(into, out_of, n);
 #endif
   else LEVEL(upwards)(into, out_of, n);
-  return into;
+  RETURN(into);
 }
 
 USED void*
@@ -79,10 +79,10 @@ LEVEL(memmove)(void *into, const void *out_of, size_t n)
     LEVEL(upwards)(into, out_of, n);
   }
   else LEVEL(downwards)(into, out_of, n);
-  return into;
+  RETURN(into);
 }
 
-LEVELED void*
+JUMPED void*
 LEVEL(memset)(void *into, int byte, size_t n)
 {
   char *to = into, *end = to + n;
@@ -97,34 +97,43 @@ LEVEL(memset)(void *into, int byte, size_t n)
   if (LIKELY(n <= 64)) {
     if (LIKELY(WITHIN_PAGE(to, 64))) LEVEL(store_few)(to, v, n);
     else few_alike(to, byte, n);
-    return into;
+    RETURN(into);
   }
 #elif defined __AVX2__
   if (LIKELY(n <= 64)) {
     LEVEL(storeu)(to, v), LEVEL(storeu)(end - W, v);
-    return into;
+    RETURN(into);
   }
 #else
   if (n <= 64) {
     few_alike(to, byte, n);
-    return into;
+    RETURN(into);
   }
 #endif
-  LEVEL(storeu)(to, v), LEVEL(storeu)(end - W, v);
-  if (W > 32 && LIKELY(n <= 2 * W)) return into;
-  LEVEL(storeu)(to + W, v), LEVEL(storeu)(end - 2 * W, v);
-  if (LIKELY(n <= 4 * W)) return into;
+  /* From the lowest on: where they lie across lines, those that follow each other end up in the same ones. */
+  if (W > 32 && LIKELY(n <= 2 * W)) {
+    LEVEL(storeu)(to, v), LEVEL(storeu)(end - W, v);
+    RETURN(into);
+  }
+  LEVEL(storeu)(to, v), LEVEL(storeu)(to + W, v);
+  if (LIKELY(n <= 4 * W)) {
+    LEVEL(storeu)(end - 2 * W, v), LEVEL(storeu)(end - W, v);
+    RETURN(into);
+  }
 #ifdef __x86_64__
-  if (UNLIKELY(n >= fill_from)) return by_filling(into, byte, n);
+  if (UNLIKELY(n >= fill_from)) { CLEAR; return by_filling(into, byte, n); }
 #endif
   LEVEL(storeu)(to + 2 * W, v), LEVEL(storeu)(to + 3 * W, v);
-  LEVEL(storeu)(end - 4 * W, v), LEVEL(storeu)(end - 3 * W, v);
-  if (LIKELY(n <= 8 * W)) return into;
+  if (LIKELY(n <= 8 * W)) {
+    LEVEL(storeu)(end - 4 * W, v), LEVEL(storeu)(end - 3 * W, v), LEVEL(storeu)(end - 2 * W, v), LEVEL(storeu)(end - W, v);
+    RETURN(into);
+  }
   char *p = (char*)((uintptr_t)(to + 4 * W) & -(uintptr_t)W);
   for (; p < end - 4 * W; p += 4 * W) {
     LEVEL(store)(p, v), LEVEL(store)(p + W, v), LEVEL(store)(p + 2 * W, v), LEVEL(store)(p + 3 * W, v);
   }
-  return into;
+  LEVEL(storeu)(end - 4 * W, v), LEVEL(storeu)(end - 3 * W, v), LEVEL(storeu)(end - 2 * W, v), LEVEL(storeu)(end - W, v);
+  RETURN(into);
 }
 
 /* Copies up to the end, which is at 64 or below: `n` bytes with it. */
@@ -144,7 +153,7 @@ LEVEL(string)(char *to, const char *from, int to_end)
   if (m) {
     size_t n = LEVEL(first)(m);
     few(to, from, n + 1);
-    return to_end ? to + n : start;
+    RETURN(to_end ? to + n : start);
   }
   LEVEL(storeu)(to, LEVEL(loadu)(from));
   p += W, to += p - from;
@@ -163,16 +172,16 @@ LEVEL(string)(char *to, const char *from, int to_end)
   }
   size_t n = LEVEL(first)(m);
   LEVEL(storeu)(to + n + 1 - W, LEVEL(loadu)(p + n + 1 - W));
-  return to_end ? to + n : start;
+  RETURN(to_end ? to + n : start);
 }
 
-LEVELED OVERREAD char*
+JUMPED OVERREAD char*
 LEVEL(strcpy)(char *restrict to, const char *restrict from)
 {
   return LEVEL(string)(to, from, 0);
 }
 
-LEVELED OVERREAD char*
+JUMPED OVERREAD char*
 LEVEL(stpcpy)(char *restrict to, const char *restrict from)
 {
   return LEVEL(string)(to, from, 1);
@@ -191,7 +200,7 @@ LEVEL(filled)(char *to, size_t k, size_t n)
 INLINE char*
 LEVEL(string_within)(char *to, const char *from, size_t n)
 {
-  if (UNLIKELY(n == 0)) return to;
+  if (UNLIKELY(n == 0)) RETURN(to);
   M m;
   const char *p = DOWN(from, W);
   if (LIKELY(WITHIN_PAGE(from, W))) m = LEVEL(zeros)(LEVEL(loadu)(from));
@@ -205,16 +214,16 @@ LEVEL(string_within)(char *to, const char *from, size_t n)
     size_t k = m ? LEVEL(first)(m) : n;
 #ifdef MASKED
     LEVEL(store_few)(to, LEVEL(few)(from, k), n);
-    return to + k;
+    RETURN(to + k);
 #else
     few(to, from, k);
-    return LEVEL(filled)(to, k, n);
+    RETURN(LEVEL(filled)(to, k, n));
 #endif
   }
   if (m) {
     size_t k = LEVEL(first)(m);
     few(to, from, k);
-    return LEVEL(filled)(to, k, n);
+    RETURN(LEVEL(filled)(to, k, n));
   }
   LEVEL(storeu)(to, LEVEL(loadu)(from));
   p += W;
@@ -228,28 +237,28 @@ LEVEL(string_within)(char *to, const char *from, size_t n)
         LEVEL(storeu)(at, a), LEVEL(storeu)(at + W, b), LEVEL(storeu)(at + 2 * W, c), LEVEL(storeu)(at + 3 * W, d);
       }
     }
-    if (i == n) return to + n;
+    if (i == n) RETURN(to + n);
     V v = LEVEL(load)(p);
     m = LEVEL(zeros)(v);
     if (n - i < W) m = LEVEL(first_of)(m, n - i);
     if (m || n - i <= W) {
       size_t k = m ? i + LEVEL(first)(m) : n;
       LEVEL(storeu)(to + k - W, LEVEL(loadu)(from + k - W));
-      return LEVEL(filled)(to, k, n);
+      RETURN(LEVEL(filled)(to, k, n));
     }
     LEVEL(storeu)(to + i, v);
     p += W, i += W;
   }
 }
 
-LEVELED OVERREAD char*
+JUMPED OVERREAD char*
 LEVEL(strncpy)(char *restrict to, const char *restrict from, size_t n)
 {
   LEVEL(string_within)(to, from, n);
   return to;
 }
 
-LEVELED OVERREAD char*
+JUMPED OVERREAD char*
 LEVEL(stpncpy)(char *restrict to, const char *restrict from, size_t n)
 {
   return LEVEL(string_within)(to, from, n);

@@ -4,6 +4,11 @@
 #undef M
 #undef BITS
 #undef MASKED
+#undef PAIRS
+#undef ZERO_COUNTS
+#undef ABOVE
+#undef RETURN
+#undef CLEAR
 #undef WITHIN_PAGE
 #undef DOWN
 #undef AT
@@ -14,4 +19,3 @@
 #undef UNLIKE
 #undef ANY4
 #undef SAME
-#undef SAME4

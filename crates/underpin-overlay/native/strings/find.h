@@ -69,13 +69,13 @@ LEVEL(find)(const char *s, size_t n, const char *needle, size_t l)
   return 0;
 }
 
-LEVELED OVERREAD void*
+JUMPED OVERREAD void*
 LEVEL(memmem)(const void *from, size_t n, const void *needle, size_t l)
 {
-  if (l == 0) return (void*)(uintptr_t)from;
-  if (l > n) return 0;
-  if (l == 1) return LEVEL(memchr)(from, *(const unsigned char*)needle, n);
-  return (void*)(uintptr_t)LEVEL(find)(from, n, needle, l);
+  if (l == 0) RETURN((void*)(uintptr_t)from);
+  if (l > n) RETURN((void*)0);
+  if (l == 1) RETURN(LEVEL(memchr)(from, *(const unsigned char*)needle, n));
+  RETURN((void*)(uintptr_t)LEVEL(find)(from, n, needle, l));
 }
 
 /* The rest of a string in pieces, each twice as long as the one before: an early match should not cost a look at the
@@ -135,15 +135,15 @@ LEVEL(find_in_string)(const char *s, const char *needle, size_t l)
   }
 }
 
-LEVELED OVERREAD char*
+JUMPED OVERREAD char*
 LEVEL(strstr)(const char *s, const char *needle)
 {
-  if (!needle[0]) return (char*)(uintptr_t)s;
-  if (!needle[1]) return LEVEL(strchr)(s, needle[0]);
+  if (!needle[0]) RETURN((char*)(uintptr_t)s);
+  if (!needle[1]) RETURN(LEVEL(strchr)(s, needle[0]));
   /* Most places where the first byte does not occur end here, and short needles of a short string. */
   s = LEVEL(strchr)(s, needle[0]);
-  if (!s) return 0;
+  if (!s) RETURN((void*)0);
   size_t l = LEVEL(strlen)(needle);
-  if (LEVEL(strnlen)(s, l) < l) return 0;
-  return (char*)(uintptr_t)LEVEL(find_in_string)(s, needle, l);
+  if (LEVEL(strnlen)(s, l) < l) RETURN((void*)0);
+  RETURN((char*)(uintptr_t)LEVEL(find_in_string)(s, needle, l));
 }

@@ -1,4 +1,11 @@
 /* Everything of one level. */
+#ifndef RETURN
+#define RETURN(value) return value
+#define CLEAR (void)0
+#endif
+#ifndef ABOVE
+#define ABOVE(statement)
+#endif
 #include "search.h"
 #include "copy.h"
 #include "compare.h"

@@ -30,10 +30,13 @@ INLINE int LEVEL(nonzero)(V v) { return vmaxvq_u32(vreinterpretq_u32_u8(v)) != 0
 /* Zero where a and b differ, or both end. */
 INLINE V LEVEL(alike)(V a, V b) { return vandq_u8(a, vceqq_u8(a, b)); }
 INLINE M LEVEL(parting)(V a, V b) { return LEVEL(zeros)(LEVEL(alike)(a, b)); }
-INLINE M LEVEL(parting4)(V a, V b, V c, V d, V p, V q, V r, V s)
+INLINE M LEVEL(parting4)(const char *a, const char *b)
 {
-  return LEVEL(zeros)(LEVEL(least)(LEVEL(least)(LEVEL(alike)(a, p), LEVEL(alike)(b, q)),
-                                   LEVEL(least)(LEVEL(alike)(c, r), LEVEL(alike)(d, s))));
+  V v = LEVEL(least)(LEVEL(alike)(LEVEL(load)(a), LEVEL(loadu)(b)), LEVEL(alike)(LEVEL(load)(a + W), LEVEL(loadu)(b + W)));
+  ORDERED(v);
+  V w = LEVEL(least)(LEVEL(alike)(LEVEL(load)(a + 2 * W), LEVEL(loadu)(b + 2 * W)),
+                     LEVEL(alike)(LEVEL(load)(a + 3 * W), LEVEL(loadu)(b + 3 * W)));
+  return LEVEL(zeros)(LEVEL(least)(v, w));
 }
 INLINE size_t LEVEL(first)(M m) { return (size_t)__builtin_ctzll(m) / 4; }
 INLINE size_t LEVEL(last)(M m) { return (size_t)(63 - __builtin_clzll(m)) / 4; }

@@ -1,50 +1,20 @@
-/* The public functions: those of AVX-512, which begin with a check of the level, so that there is no jump on the
- * newest processors and one on the others. No instruction of AVX may come before that check: tests/object.rs reads
- * the code. */
-#ifdef OVERLAY_DIRECT
-/* AVX2's function is jumped to right at the entry, where the arguments and the stack are still the caller's; that the
- * compiler put nothing before is asserted. It saves processors with AVX2 two of three jumps. */
-#define LEAVE(name) \
-    __asm__ goto("771: .if 771b - " TEXT(NAME(name)) "\n\t.error \"not at the entry\"\n\t.endif\n\t" \
-                 "cmpb $2, overlay_level(%%rip)\n\tje " #name "_avx2\n\tjb %l[below]" : : : "cc", "memory" : below)
-#else
-#define LEAVE(name) \
-    __asm__ goto("cmpb $2, overlay_level(%%rip)\n\tjbe %l[below]" : : : "cc", "memory" : below)
-#endif
+/* The public functions that begin as AVX2's do, and go on with AVX-512 (shared.h) where a call turns out longer than one
+ * vector: most are not, and neither kind of processor has to jump for those. No instruction of AVX may come before the look
+ * at the level: tests/object.rs reads the code. */
 #define PUBLIC(type, name, parameters, ...) \
-  BELOW(TEXT(NAME(name)), name); \
+  BELOW(TEXT(NAME(name)), name, TEXT(NAME(name))); \
   extern type below_##name parameters __asm__("overlay_below_" #name) __attribute__((visibility("hidden"))); \
   extern type NAME(name) parameters; \
   OVERREAD type NAME(name) parameters \
   { \
-    LEAVE(name); \
-    return name##_avx512(__VA_ARGS__); \
+    __asm__ goto("cmpb $2, overlay_level(%%rip)\n\tjb %l[below]" : : : "cc", "memory" : below); \
+    return name##_avx2(__VA_ARGS__); \
   below: \
     return below_##name(__VA_ARGS__); \
   }
-/* Those that begin with saving registers: all levels are jumped to. */
-#define PUBLIC_LONG(type, name, parameters, ...) \
-  BELOW(TEXT(NAME(name)), name); \
-  USED OVERREAD type name##_wide parameters { return name##_avx512(__VA_ARGS__); } \
-  __asm__( \
-    ".pushsection .text." TEXT(NAME(name)) ",\"ax\",@progbits\n" \
-    ".p2align 5\n" \
-    ".globl " TEXT(NAME(name)) "\n" \
-    ".type " TEXT(NAME(name)) ", @function\n" \
-    TEXT(NAME(name)) ":\n" \
-    ".cfi_startproc\n" \
-    "cmpb $2, overlay_level(%rip)\n" \
-    "je " #name "_avx2\n" \
-    "jb overlay_below_" #name "\n" \
-    "jmp " #name "_wide\n" \
-    ".cfi_endproc\n" \
-    ".size " TEXT(NAME(name)) ", . - " TEXT(NAME(name)) "\n" \
-    ".popsection\n")
 PUBLIC(int, memcmp, (const void *a, const void *b, size_t n), a, b, n)
-PUBLIC(void*, memset, (void *to, int byte, size_t n), to, byte, n)
 PUBLIC(void*, memchr, (const void *s, int c, size_t n), s, c, n)
 PUBLIC(void*, memrchr, (const void *s, int c, size_t n), s, c, n)
-PUBLIC_LONG(void*, memmem, (const void *s, size_t n, const void *x, size_t l), s, n, x, l);
 PUBLIC(size_t, strlen, (const char *s), s)
 PUBLIC(size_t, strnlen, (const char *s, size_t n), s, n)
 PUBLIC(char*, strchr, (const char *s, int c), s, c)
@@ -52,8 +22,3 @@ PUBLIC(char*, strrchr, (const char *s, int c), s, c)
 PUBLIC(char*, strchrnul, (const char *s, int c), s, c)
 PUBLIC(int, strcmp, (const char *a, const char *b), a, b)
 PUBLIC(int, strncmp, (const char *a, const char *b, size_t n), a, b, n)
-PUBLIC_LONG(char*, strstr, (const char *s, const char *x), s, x);
-PUBLIC(char*, strcpy, (char *restrict to, const char *restrict from), to, from)
-PUBLIC(char*, stpcpy, (char *restrict to, const char *restrict from), to, from)
-PUBLIC_LONG(char*, strncpy, (char *restrict to, const char *restrict from, size_t n), to, from, n);
-PUBLIC_LONG(char*, stpncpy, (char *restrict to, const char *restrict from, size_t n), to, from, n);

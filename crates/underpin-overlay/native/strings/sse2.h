@@ -5,6 +5,8 @@ typedef __m128i LEVEL(V);
 #define V LEVEL(V)
 #define M uint32_t
 #define BITS 1
+/* Two masks fit into 64 bits. */
+#define PAIRS 1
 
 INLINE V LEVEL(load)(const char *p) { return _mm_load_si128((const __m128i*)p); }
 INLINE V LEVEL(loadu)(const char *p) { return _mm_loadu_si128((const __m128i_u*)p); }
@@ -14,6 +16,7 @@ INLINE void LEVEL(stream)(char *p, V v) { _mm_stream_si128((__m128i*)p, v); }
 INLINE V LEVEL(all)(int byte) { return _mm_set1_epi8((char)byte); }
 INLINE V LEVEL(least)(V a, V b) { return _mm_min_epu8(a, b); }
 INLINE V LEVEL(either)(V a, V b) { return _mm_or_si128(a, b); }
+INLINE V LEVEL(both)(V a, V b) { return _mm_and_si128(a, b); }
 INLINE V LEVEL(unlike)(V a, V b) { return _mm_xor_si128(a, b); }
 INLINE M LEVEL(zeros)(V v) { return (M)_mm_movemask_epi8(_mm_cmpeq_epi8(v, _mm_setzero_si128())); }
 INLINE M LEVEL(equal)(V a, V b) { return (M)_mm_movemask_epi8(_mm_cmpeq_epi8(a, b)); }
@@ -30,12 +33,15 @@ INLINE int LEVEL(nonzero)(V v) { return LEVEL(zeros)(v) != 0xFFFF; }
 /* Zero where a and b differ, or both end. a is read once, where the compiler would read it twice from memory. */
 INLINE V LEVEL(alike)(V a, V b) { HELD(a); return _mm_min_epu8(a, _mm_cmpeq_epi8(a, b)); }
 INLINE M LEVEL(parting)(V a, V b) { return LEVEL(zeros)(LEVEL(alike)(a, b)); }
-INLINE M LEVEL(parting4)(V a, V b, V c, V d, V p, V q, V r, V s)
+INLINE M LEVEL(parting4)(const char *a, const char *b)
 {
-  return LEVEL(zeros)(LEVEL(least)(LEVEL(least)(LEVEL(alike)(a, p), LEVEL(alike)(b, q)),
-                                   LEVEL(least)(LEVEL(alike)(c, r), LEVEL(alike)(d, s))));
+  V v = LEVEL(least)(LEVEL(alike)(LEVEL(load)(a), LEVEL(loadu)(b)), LEVEL(alike)(LEVEL(load)(a + W), LEVEL(loadu)(b + W)));
+  ORDERED(v);
+  V w = LEVEL(least)(LEVEL(alike)(LEVEL(load)(a + 2 * W), LEVEL(loadu)(b + 2 * W)),
+                     LEVEL(alike)(LEVEL(load)(a + 3 * W), LEVEL(loadu)(b + 3 * W)));
+  return LEVEL(zeros)(LEVEL(least)(v, w));
 }
-INLINE size_t LEVEL(first)(M m) { return (size_t)__builtin_ctz(m); }
-INLINE size_t LEVEL(last)(M m) { return (size_t)(31 - __builtin_clz(m)); }
+INLINE size_t LEVEL(first)(M m) { return (size_t)(unsigned)__builtin_ctz(m); }
+INLINE size_t LEVEL(last)(M m) { return (size_t)(unsigned)(31 ^ __builtin_clz(m)); }
 /* The part of a mask for the first n bytes, at most W. */
 INLINE M LEVEL(first_of)(M m, size_t n) { return m & (M)((1ull << n) - 1); }

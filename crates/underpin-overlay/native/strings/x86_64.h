@@ -20,26 +20,30 @@ by_filling(void *into, int byte, size_t n)
 #include "level.h"
 
 #ifdef __clang__
-#pragma clang attribute push(__attribute__((target("avx2,bmi,bmi2"))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx2,bmi,bmi2,lzcnt"))), apply_to = function)
 #else
 #pragma GCC push_options
-#pragma GCC target("avx2,bmi,bmi2")
-#endif
-#include "avx2.h"
-#include "level.h"
-#ifdef __clang__
-#pragma clang attribute pop
-#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512vl,avx2,bmi,bmi2"))), apply_to = function)
-#else
-#pragma GCC pop_options
-#pragma GCC push_options
-#pragma GCC target("avx512f,avx512bw,avx512vl,avx2,bmi,bmi2")
+#pragma GCC target("avx2,bmi,bmi2,lzcnt")
 #endif
 #undef LEVELED
 #define LEVELED INLINE
-#include "avx512.h"
+#include "shared.h"
+#include "avx2.h"
 #include "level.h"
 #include "public.h"
+#ifdef __clang__
+#pragma clang attribute pop
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512vl,avx2,bmi,bmi2,lzcnt"))), apply_to = function)
+#else
+#pragma GCC pop_options
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512bw,avx512vl,avx2,bmi,bmi2,lzcnt")
+#endif
+#undef JUMPED
+#define JUMPED INLINE
+#include "avx512.h"
+#include "level.h"
+#include "public_avx512.h"
 #ifdef __clang__
 #pragma clang attribute pop
 #else

@@ -1,0 +1,15 @@
+/* The functions of AVX-512 that the public ones go on with if a call turns out longer than a vector of AVX2. Each has a name of its
+ * own here, as it is compiled for other instructions. */
+#define ABOVE_AVX2(type, name, parameters) \
+  extern type name##_above parameters __asm__(#name "_wide") __attribute__((visibility("hidden")))
+ABOVE_AVX2(int, memcmp, (const void *a, const void *b, size_t n));
+ABOVE_AVX2(void*, memchr, (const void *s, int c, size_t n));
+ABOVE_AVX2(void*, memrchr, (const void *s, int c, size_t n));
+ABOVE_AVX2(char*, strchr, (const char *s, int c));
+ABOVE_AVX2(char*, strrchr, (const char *s, int c));
+ABOVE_AVX2(char*, strchrnul, (const char *s, int c));
+ABOVE_AVX2(int, strcmp, (const char *a, const char *b));
+ABOVE_AVX2(int, strncmp, (const char *a, const char *b, size_t n));
+/* From s on, of a string that began at `start`, or of which `all` bytes count. */
+ABOVE_AVX2(size_t, strlen, (const char *s, const char *start));
+ABOVE_AVX2(size_t, strnlen, (const char *s, size_t n, size_t all));
