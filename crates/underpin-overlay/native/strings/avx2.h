@@ -81,7 +81,7 @@ few_filled(char *to, int byte, size_t n)
   else if (UNLIKELY(n >= 8)) _mm_storeu_si64(to, v), _mm_storeu_si64(end - 8, v);
   else if (UNLIKELY(n >= 4)) _mm_storeu_si32(to, v), _mm_storeu_si32(end - 4, v);
   else if (n) {
-    *to = (char)byte;
-    if (n > 1) end[-2] = (char)byte, end[-1] = (char)byte;
+    /* The first, the middle and the last of up to three. */
+    to[0] = (char)byte, to[n / 2] = (char)byte, end[-1] = (char)byte;
   }
 }

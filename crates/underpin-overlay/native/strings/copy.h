@@ -188,78 +188,105 @@ LEVEL(stpcpy)(char *restrict to, const char *restrict from)
 }
 
 /* Zeros from k to n. */
-INLINE char*
-LEVEL(filled)(char *to, size_t k, size_t n)
+INLINE void
+LEVEL(zeroed)(char *to, size_t k, size_t n)
 {
-  if (LIKELY(n - k <= 64)) few_alike(to + k, 0, n - k);
-  else LEVEL(memset)(to + k, 0, n - k);
-  return to + k;
+  char *p = to + k, *end = to + n;
+  if (LIKELY(n - k <= 64)) {
+    few_alike(p, 0, n - k);
+    return;
+  }
+  V zero = LEVEL(all)(0);
+  for (; end - p > 4 * W; p += 4 * W) {
+    LEVEL(storeu)(p, zero), LEVEL(storeu)(p + W, zero), LEVEL(storeu)(p + 2 * W, zero), LEVEL(storeu)(p + 3 * W, zero);
+  }
+  for (; end - p > W; p += W) LEVEL(storeu)(p, zero);
+  LEVEL(storeu)(end - W, zero);
 }
 
-/* All n bytes are written: after the string's end they are zeros. */
+/* All n bytes are written: after the string's end they are zeros. The end itself is copied as if it were part of the string:
+ * nothing is left to do if it is the last of the n. */
 INLINE char*
-LEVEL(string_within)(char *to, const char *from, size_t n)
+LEVEL(string_within)(char *to, const char *from, size_t n, int to_end)
 {
-  if (UNLIKELY(n == 0)) RETURN(to);
+#define RESULT(k) (to_end ? to + (k) : to)
   M m;
   const char *p = DOWN(from, W);
+  if (UNLIKELY(n == 0)) return to;
   if (LIKELY(WITHIN_PAGE(from, W))) m = LEVEL(zeros)(LEVEL(loadu)(from));
   else {
     m = LEVEL(zeros)(LEVEL(load)(p)) >> (size_t)(from - p) * BITS;
     /* It goes on on the next page. */
     if (!m && n > (size_t)(p + W - from)) m = LEVEL(zeros)(LEVEL(loadu)(from));
   }
-  if (n <= W) {
-    m = LEVEL(first_of)(m, n);
-    size_t k = m ? LEVEL(first)(m) : n;
+  if (m || n <= W) {
 #ifdef MASKED
-    LEVEL(store_few)(to, LEVEL(few)(from, k), n);
-    RETURN(to + k);
-#else
-    few(to, from, k);
-    RETURN(LEVEL(filled)(to, k, n));
+    if (n <= W) {
+      m = LEVEL(first_of)(m, n);
+      size_t k = m ? LEVEL(first)(m) : n;
+      LEVEL(store_few)(to, LEVEL(few)(from, k), n);
+      RETURN(RESULT(k));
+    }
 #endif
-  }
-  if (m) {
-    size_t k = LEVEL(first)(m);
-    few(to, from, k);
-    RETURN(LEVEL(filled)(to, k, n));
+    size_t k = m ? LEVEL(first)(m) : n;
+    if (k >= n) {
+      few(to, from, n);
+      RETURN(RESULT(n));
+    }
+    few(to, from, k + 1);
+    if (UNLIKELY(k + 1 < n)) LEVEL(zeroed)(to, k + 1, n);
+    RETURN(RESULT(k));
   }
   LEVEL(storeu)(to, LEVEL(loadu)(from));
   p += W;
+  size_t i = (size_t)(p - from), left = n - i;
+  V v;
   /* The last W bytes before an end overlap those that came before. */
-  for (size_t i = (size_t)(p - from);;) {
-    if (UNLIKELY(((uintptr_t)p & (4 * W - 1)) == 0)) {
-      for (; n - i >= 4 * W; p += 4 * W, i += 4 * W) {
-        V a = LEVEL(load)(p), b = LEVEL(load)(p + W), c = LEVEL(load)(p + 2 * W), d = LEVEL(load)(p + 3 * W);
-        if (LEVEL(zeros)(LEVEL(least)(LEVEL(least)(a, b), LEVEL(least)(c, d)))) break;
-        char *at = to + i;
-        LEVEL(storeu)(at, a), LEVEL(storeu)(at + W, b), LEVEL(storeu)(at + 2 * W, c), LEVEL(storeu)(at + 3 * W, d);
-      }
+#define ENDED do { \
+    size_t k = i + LEVEL(first)(m); \
+    LEVEL(storeu)(to + k + 1 - W, LEVEL(loadu)(from + k + 1 - W)); \
+    if (UNLIKELY(k + 1 < n)) LEVEL(zeroed)(to, k + 1, n); \
+    RETURN(RESULT(k)); \
+  } while (0)
+#define WHOLE do { \
+    v = LEVEL(load)(p); \
+    if (UNLIKELY(m = LEVEL(zeros)(v))) ENDED; \
+    LEVEL(storeu)(to + i, v); \
+    p += W, i += W; \
+  } while (0)
+  if (left > 4 * W) {
+    WHOLE;
+    WHOLE;
+    WHOLE;
+    WHOLE;
+    size_t back = (uintptr_t)p & (4 * W - 1);
+    p -= back, i -= back;
+    for (; n - i > 4 * W; p += 4 * W, i += 4 * W) {
+      V a = LEVEL(load)(p), b = LEVEL(load)(p + W), c = LEVEL(load)(p + 2 * W), d = LEVEL(load)(p + 3 * W);
+      if (UNLIKELY(LEVEL(zeros)(LEVEL(least)(LEVEL(least)(a, b), LEVEL(least)(c, d))))) break;
+      char *at = to + i;
+      LEVEL(storeu)(at, a), LEVEL(storeu)(at + W, b), LEVEL(storeu)(at + 2 * W, c), LEVEL(storeu)(at + 3 * W, d);
     }
-    if (i == n) RETURN(to + n);
-    V v = LEVEL(load)(p);
-    m = LEVEL(zeros)(v);
-    if (n - i < W) m = LEVEL(first_of)(m, n - i);
-    if (m || n - i <= W) {
-      size_t k = m ? i + LEVEL(first)(m) : n;
-      LEVEL(storeu)(to + k - W, LEVEL(loadu)(from + k - W));
-      RETURN(LEVEL(filled)(to, k, n));
-    }
-    LEVEL(storeu)(to + i, v);
-    p += W, i += W;
   }
+  /* 1 to 4 W bytes are left, or the end is in the next four. */
+  for (; n - i > W;) WHOLE;
+  m = LEVEL(first_of)(LEVEL(zeros)(LEVEL(load)(p)), n - i);
+  if (UNLIKELY(m)) ENDED;
+  LEVEL(storeu)(to + n - W, LEVEL(loadu)(from + n - W));
+  RETURN(RESULT(n));
+#undef RESULT
+#undef ENDED
+#undef WHOLE
 }
 
-JUMPED OVERREAD char*
+LEVELED OVERREAD char*
 LEVEL(strncpy)(char *restrict to, const char *restrict from, size_t n)
 {
-  LEVEL(string_within)(to, from, n);
-  return to;
+  return LEVEL(string_within)(to, from, n, 0);
 }
 
-JUMPED OVERREAD char*
+LEVELED OVERREAD char*
 LEVEL(stpncpy)(char *restrict to, const char *restrict from, size_t n)
 {
-  return LEVEL(string_within)(to, from, n);
+  return LEVEL(string_within)(to, from, n, 1);
 }

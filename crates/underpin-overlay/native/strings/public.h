@@ -22,3 +22,20 @@ PUBLIC(char*, strrchr, (const char *s, int c), s, c)
 PUBLIC(char*, strchrnul, (const char *s, int c), s, c)
 PUBLIC(int, strcmp, (const char *a, const char *b), a, b)
 PUBLIC(int, strncmp, (const char *a, const char *b, size_t n), a, b, n)
+/* Those that part at once: where AVX-512 begins with saving registers, or begins otherwise. */
+#define PUBLIC_PARTED(type, name, parameters, ...) \
+  BELOW(TEXT(NAME(name)), name, TEXT(NAME(name))); \
+  extern type below_##name parameters __asm__("overlay_below_" #name) __attribute__((visibility("hidden"))); \
+  ABOVE_AVX2(type, name, parameters); \
+  extern type NAME(name) parameters; \
+  OVERREAD type NAME(name) parameters \
+  { \
+    __asm__ goto("cmpb $2, overlay_level(%%rip)\n\tjb %l[below]\n\tja %l[above]" : : : "cc", "memory" : below, above); \
+    return name##_avx2(__VA_ARGS__); \
+  below: \
+    return below_##name(__VA_ARGS__); \
+  above: \
+    return name##_above(__VA_ARGS__); \
+  }
+PUBLIC_PARTED(char*, strncpy, (char *restrict to, const char *restrict from, size_t n), to, from, n)
+PUBLIC_PARTED(char*, stpncpy, (char *restrict to, const char *restrict from, size_t n), to, from, n)

@@ -44,11 +44,11 @@ PUBLIC_LONG(void*, memmem, (const void *s, size_t n, const void *x, size_t l), s
 PUBLIC_LONG(char*, strstr, (const char *s, const char *x), s, x);
 PUBLIC_WIDE(char*, strcpy, (char *restrict to, const char *restrict from), to, from)
 PUBLIC_WIDE(char*, stpcpy, (char *restrict to, const char *restrict from), to, from)
-PUBLIC_LONG(char*, strncpy, (char *restrict to, const char *restrict from, size_t n), to, from, n);
-PUBLIC_LONG(char*, stpncpy, (char *restrict to, const char *restrict from, size_t n), to, from, n);
 
 /* What the functions of public.h go on with. */
 #define WIDE(type, name, parameters, ...) USED OVERREAD type name##_wide parameters { return name##_avx512(__VA_ARGS__); }
+WIDE(char*, strncpy, (char *restrict to, const char *restrict from, size_t n), to, from, n)
+WIDE(char*, stpncpy, (char *restrict to, const char *restrict from, size_t n), to, from, n)
 WIDE(int, memcmp, (const void *a, const void *b, size_t n), a, b, n)
 WIDE(void*, memchr, (const void *s, int c, size_t n), s, c, n)
 WIDE(void*, memrchr, (const void *s, int c, size_t n), s, c, n)
