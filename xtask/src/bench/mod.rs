@@ -16,6 +16,7 @@ pub mod measure;
 mod mimalloc;
 mod overhead;
 mod overlay;
+mod overlay_kinds;
 mod power;
 mod small_memory;
 mod stats;
@@ -34,6 +35,7 @@ pub use foolsgold::{Running, free_port, get};
 
 use anyhow::Context;
 use std::fs;
+use std::path::Path;
 
 /// The benchmarks.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -144,7 +146,7 @@ pub fn run(name: Name, rounds: Option<usize>, dry: bool) -> anyhow::Result<()> {
         Name::Broker => ("broker", broker::run(rounds)?),
         Name::Build => ("build", build::run(rounds)?),
         Name::Image => ("image", image::run(rounds)?),
-        Name::Overlay => ("overlay", overlay::run(rounds)?),
+        Name::Overlay => (overlay_kinds::file()?, overlay::run(rounds)?),
         Name::Threads => ("threads", threads::run(rounds)?),
         Name::Suite => ("suite", suite::run()?),
         Name::SuiteOriginals => ("suite-originals", suite_originals::run(rounds)?),
@@ -162,6 +164,9 @@ pub fn run(name: Name, rounds: Option<usize>, dry: bool) -> anyhow::Result<()> {
         let path = format!("docs/bench/{file}.md");
         fs::write(&path, text).with_context(|| format!("cannot write {path}"))?;
         println!("wrote {path}");
+        if matches!(name, Name::Overlay) {
+            overlay_kinds::write_list(Path::new("docs/bench"))?;
+        }
     }
     Ok(())
 }

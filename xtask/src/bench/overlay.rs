@@ -1,5 +1,6 @@
 //! Every function of the overlay beside glibc's, musl's and LLVM's, in one process.
 
+use super::overlay_kinds::{level, processor};
 use super::stats::{Estimate, Sample};
 use super::table::{self, Goal, Limit};
 use crate::run;
@@ -182,29 +183,6 @@ fn page(cells: &Cells, doubtful: usize) -> anyhow::Result<String> {
         text.push_str(&rows(function, cells, &ratios)?);
     }
     Ok(text)
-}
-
-/// The widest instructions that this processor has.
-fn level() -> &'static str {
-    #[cfg(target_arch = "x86_64")]
-    {
-        let wide = std::arch::is_x86_feature_detected!("avx512bw") && std::arch::is_x86_feature_detected!("avx512vl");
-        match (wide, std::arch::is_x86_feature_detected!("avx2")) {
-            (true, _) => "AVX-512",
-            (false, true) => "AVX2",
-            _ => "SSE2",
-        }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    {
-        "NEON"
-    }
-}
-
-fn processor(key: &str) -> anyhow::Result<String> {
-    let text = std::fs::read_to_string("/proc/cpuinfo")?;
-    let value = text.lines().find_map(|line| line.split_once(':').filter(|(name, _)| name.trim() == key));
-    Ok(value.map_or_else(|| "unknown".to_owned(), |(_, value)| value.trim().to_owned()))
 }
 
 type Ratios<'a> = BTreeMap<&'a Row, Estimate>;
