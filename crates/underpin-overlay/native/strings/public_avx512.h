@@ -57,5 +57,5 @@ WIDE(char*, strrchr, (const char *s, int c), s, c)
 WIDE(char*, strchrnul, (const char *s, int c), s, c)
 WIDE(int, strcmp, (const char *a, const char *b), a, b)
 WIDE(int, strncmp, (const char *a, const char *b, size_t n), a, b, n)
-USED OVERREAD size_t strlen_wide(const char *s, const char *start) { return strlen_avx512(s) + (size_t)(s - start); }
-USED OVERREAD size_t strnlen_wide(const char *s, size_t n, size_t all) { return strnlen_avx512(s, n) + (all - n); }
+USED OVERREAD size_t strlen_wide(const char *s, const char *start) { return length_avx512(s, start); }
+USED OVERREAD size_t strnlen_wide(const char *s, size_t n, const char *start) { return length_within_avx512(s, n, start); }

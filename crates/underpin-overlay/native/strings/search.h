@@ -87,13 +87,14 @@ LEVEL(before_page_end)(const char *s, V c, enum Wanted wanted)
 /* The functions below return from wherever something is found, each time anew: a jump to a common end would cost a short call
  * a tenth of its time. The path on which nothing is found yet goes straight on. */
 
-/* The first byte that is looked for, which is known to be there, and not within the first W bytes. */
+/* The first byte that is looked for, which is known to be there, and not within the first W bytes. A distance is that from
+ * `start`. */
 INLINE uintptr_t
-LEVEL(scan)(const char *s, V c, enum Wanted wanted, enum Result result, int byte)
+LEVEL(scan)(const char *s, V c, enum Wanted wanted, enum Result result, int byte, const char *start)
 {
 #define FOUND_AT(at) do { \
     const char *there = (at); \
-    if (result == DISTANCE) RETURN((uintptr_t)(there - s)); \
+    if (result == DISTANCE) RETURN((uintptr_t)(there - start)); \
     if (result == MATCH && *there != (char)byte) RETURN((uintptr_t)0); \
     RETURN((uintptr_t)there); \
   } while (0)
@@ -120,13 +121,13 @@ LEVEL(scan)(const char *s, V c, enum Wanted wanted, enum Result result, int byte
 #undef FOUND_AT
 }
 
-/* The same within n bytes, more than W; null if it is not there. Counted, it is the distance from s, and n if it is not
- * there. */
+/* The same within n bytes, more than W; null if it is not there. Counted, it is the distance from `start`, and that of the
+ * last byte's successor if it is not there. */
 INLINE uintptr_t
-LEVEL(scan_within)(const char *s, V c, enum Wanted wanted, size_t n, int counted)
+LEVEL(scan_within)(const char *s, V c, enum Wanted wanted, size_t n, int counted, const char *start)
 {
-#define HIT(at) (counted ? (uintptr_t)((at) - s) : (uintptr_t)(at))
-#define NONE (counted ? n : 0)
+#define HIT(at) (counted ? (uintptr_t)((at) - start) : (uintptr_t)(at))
+#define NONE (counted ? n + (size_t)(s - start) : 0)
   M m;
   const char *p = DOWN(s, W) + W;
   size_t left = n - (size_t)(p - s), at;
@@ -176,44 +177,59 @@ LEVEL(scan_within)(const char *s, V c, enum Wanted wanted, size_t n, int counted
 #undef NONE
 }
 
-LEVELED OVERREAD size_t
-LEVEL(strlen)(const char *s)
+/* How far the end is from `start`; from there to s there is none. */
+INLINE size_t
+LEVEL(length)(const char *s, const char *start)
 {
   V c = LEVEL(all)(0);
   M m;
-  if (UNLIKELY(!WITHIN_PAGE(s, W)) && (m = LEVEL(before_page_end)(s, c, END))) RETURN(LEVEL(first)(m));
+  if (UNLIKELY(!WITHIN_PAGE(s, W)) && (m = LEVEL(before_page_end)(s, c, END))) RETURN((size_t)(s - start) + LEVEL(first)(m));
   /* It lies on one page, or goes on on the next. */
   m = LEVEL(zeros)(LEVEL(loadu)(s));
-  if (LIKELY(m)) RETURN(LEVEL(first)(m));
-  ABOVE(return strlen_above(s + W, s));
-  return LEVEL(scan)(s, c, END, DISTANCE, 0);
+  if (LIKELY(m)) RETURN((size_t)(s - start) + LEVEL(first)(m));
+  ABOVE(return strlen_above(s + W, start));
+  return LEVEL(scan)(s, c, END, DISTANCE, 0, start);
 }
 
-LEVELED OVERREAD size_t
-LEVEL(strnlen)(const char *s, size_t n)
+/* The same within the n bytes from s on. */
+INLINE size_t
+LEVEL(length_within)(const char *s, size_t n, const char *start)
 {
   V c = LEVEL(all)(0);
   M m;
-  if (UNLIKELY(n == 0)) RETURN((size_t)0);
+  size_t before = (size_t)(s - start);
+  if (UNLIKELY(n == 0)) RETURN(before);
   if (UNLIKELY(!WITHIN_PAGE(s, W))) {
     size_t there = W - (size_t)(s - DOWN(s, W));
     m = LEVEL(before_page_end)(s, c, END);
-    if (m) RETURN(LEVEL(first)(m) < n ? LEVEL(first)(m) : n);
-    if (n <= there) RETURN(n);
+    if (m) RETURN(before + (LEVEL(first)(m) < n ? LEVEL(first)(m) : n));
+    if (n <= there) RETURN(before + n);
   }
   m = LEVEL(zeros)(LEVEL(loadu)(s));
   if (UNLIKELY(n <= W)) {
 #ifdef PAIRS
     /* There is room for a bit behind the last byte that counts. */
-    RETURN((size_t)__builtin_ctzll(m | (uint64_t)1 << n));
+    RETURN(before + (size_t)__builtin_ctzll(m | (uint64_t)1 << n));
 #else
     m = LEVEL(first_of)(m, n);
-    RETURN(m ? LEVEL(first)(m) : n);
+    RETURN(before + (m ? LEVEL(first)(m) : n));
 #endif
   }
-  if (LIKELY(m)) RETURN(LEVEL(first)(m));
-  ABOVE(return strnlen_above(s + W, n - W, n));
-  return LEVEL(scan_within)(s, c, END, n, 1);
+  if (LIKELY(m)) RETURN(before + LEVEL(first)(m));
+  ABOVE(return strnlen_above(s + W, n - W, start));
+  return LEVEL(scan_within)(s, c, END, n, 1, start);
+}
+
+LEVELED OVERREAD size_t
+LEVEL(strlen)(const char *s)
+{
+  return LEVEL(length)(s, s);
+}
+
+LEVELED OVERREAD size_t
+LEVEL(strnlen)(const char *s, size_t n)
+{
+  return LEVEL(length_within)(s, n, s);
 }
 
 LEVELED OVERREAD void*
@@ -240,7 +256,7 @@ LEVEL(memchr)(const void *from, int byte, size_t n)
   }
   if (m) RETURN((void*)(uintptr_t)(s + LEVEL(first)(m)));
   ABOVE(return memchr_above(s + W, byte, n - W));
-  return (void*)LEVEL(scan_within)(s, c, BYTE, n, 0);
+  return (void*)LEVEL(scan_within)(s, c, BYTE, n, 0, s);
 }
 
 LEVELED OVERREAD char*
@@ -252,7 +268,7 @@ LEVEL(strchrnul)(const char *s, int byte)
   m = LEVEL(found)(LEVEL(loadu)(s), c, EITHER);
   if (LIKELY(m)) RETURN((char*)(uintptr_t)s + LEVEL(first)(m));
   ABOVE(return strchrnul_above(s + W, byte));
-  return (char*)LEVEL(scan)(s, c, EITHER, PLACE, 0);
+  return (char*)LEVEL(scan)(s, c, EITHER, PLACE, 0, s);
 }
 
 LEVELED OVERREAD char*
@@ -271,7 +287,7 @@ LEVEL(strchr)(const char *s, int byte)
     RETURN(*at == (char)byte ? (char*)(uintptr_t)at : 0);
   }
   ABOVE(return strchr_above(s + W, byte));
-  return (char*)LEVEL(scan)(s, c, EITHER, MATCH, byte);
+  return (char*)LEVEL(scan)(s, c, EITHER, MATCH, byte, s);
 }
 
 LEVELED OVERREAD void*

@@ -10,6 +10,6 @@ ABOVE_AVX2(char*, strrchr, (const char *s, int c));
 ABOVE_AVX2(char*, strchrnul, (const char *s, int c));
 ABOVE_AVX2(int, strcmp, (const char *a, const char *b));
 ABOVE_AVX2(int, strncmp, (const char *a, const char *b, size_t n));
-/* From s on, of a string that began at `start`, or of which `all` bytes count. */
+/* From s on, of a string that began at `start`. */
 ABOVE_AVX2(size_t, strlen, (const char *s, const char *start));
-ABOVE_AVX2(size_t, strnlen, (const char *s, size_t n, size_t all));
+ABOVE_AVX2(size_t, strnlen, (const char *s, size_t n, const char *start));
