@@ -1,14 +1,11 @@
 /* How memcpy and memmove begin: up to 8 vectors of the level, all of which are read before anything is written. Most copies
- * are short, so those come with the fewest jumps, and up to 31 bytes no level is asked for; 32 to 128 bytes are the same
- * for AVX2 and AVX-512. Longer copies are left to the functions of copy.h. */
+ * are short, so those come with the fewest jumps, and up to 128 bytes no level is asked for: eight stores of 16 bytes take as
+ * long as four of 32 together with the look at the level and the clearing of registers. Longer copies are left to the
+ * functions of copy.h. */
 
-/* Two, four or eight vectors of w bytes: up to so many times w bytes, and at least half of that. */
+/* Four or eight vectors of w bytes: up to so many times w bytes, and at least half of that. */
 #define READ(move, from, v) move " " from ", %" v "\n"
 #define WRITE(move, v, to) move " %" v ", " to "\n"
-#define TWO_OF(move, v, w) \
-  READ(move, "(%rsi)", v "0") READ(move, "-" w "(%rsi, %rdx)", v "1") \
-  WRITE(move, v "0", "(%rdi)") WRITE(move, v "1", "-" w "(%rdi, %rdx)") \
-  "vzeroupper\nret\n"
 #define FOUR_OF(move, v, w) \
   READ(move, "(%rsi)", v "0") READ(move, w "(%rsi)", v "1") \
   READ(move, "-2*" w "(%rsi, %rdx)", v "2") READ(move, "-" w "(%rsi, %rdx)", v "3") \
@@ -34,14 +31,14 @@
   symbol ":\n" \
   ".cfi_startproc\n" \
   "mov %rdi, %rax\n" \
+  "cmp $16, %rdx\n" \
+  "jb 15f\n" \
   "cmp $64, %rdx\n" \
   "ja 64f\n" \
-  "cmp $32, %edx\n" \
-  "jae 32f\n" \
-  "cmp $16, %edx\n" \
-  "jb 15f\n" \
   "movups (%rsi), %xmm0\n" \
   "movups -16(%rsi, %rdx), %xmm1\n" \
+  "cmp $32, %edx\n" \
+  "ja 32f\n" \
   "movups %xmm0, (%rdi)\n" \
   "movups %xmm1, -16(%rdi, %rdx)\n" \
   "ret\n" \
@@ -49,13 +46,17 @@
   "jae 8f\n" \
   "cmp $4, %edx\n" \
   "jae 4f\n" \
-  "cmp $1, %edx\n" \
-  "jb 0f\n" \
+  "test %edx, %edx\n" \
+  "je 0f\n" \
+  /* The first, the middle and the last of up to three. */ \
   "movzbl (%rsi), %ecx\n" \
-  "je 1f\n" \
-  "movzwl -2(%rsi, %rdx), %esi\n" \
-  "mov %si, -2(%rdi, %rdx)\n" \
-  "1: mov %cl, (%rdi)\n" \
+  "movzbl -1(%rsi, %rdx), %r8d\n" \
+  "mov %rdx, %r9\n" \
+  "shr %r9d\n" \
+  "movzbl (%rsi, %r9), %esi\n" \
+  "mov %cl, (%rdi)\n" \
+  "mov %sil, (%rdi, %r9)\n" \
+  "mov %r8b, -1(%rdi, %rdx)\n" \
   "0: ret\n" \
   "4: mov (%rsi), %ecx\n" \
   "mov -4(%rsi, %rdx), %esi\n" \
@@ -68,15 +69,33 @@
   "mov %rsi, -8(%rdi, %rdx)\n" \
   "ret\n" \
   ".p2align 5\n" \
-  "32: cmpb $2, overlay_level(%rip)\n" \
-  "jb 33f\n" \
-  TWO_OF("vmovdqu", "ymm", "32") \
+  "32: movups 16(%rsi), %xmm2\n" \
+  "movups -32(%rsi, %rdx), %xmm3\n" \
+  "movups %xmm0, (%rdi)\n" \
+  "movups %xmm2, 16(%rdi)\n" \
+  "movups %xmm3, -32(%rdi, %rdx)\n" \
+  "movups %xmm1, -16(%rdi, %rdx)\n" \
+  "ret\n" \
   ".p2align 6\n" \
   "64: cmp $128, %rdx\n" \
   "ja 128f\n" \
-  "cmpb $2, overlay_level(%rip)\n" \
-  "jb 65f\n" \
-  FOUR_OF("vmovdqu", "ymm", "32") \
+  "movups (%rsi), %xmm0\n" \
+  "movups 16(%rsi), %xmm1\n" \
+  "movups 32(%rsi), %xmm2\n" \
+  "movups 48(%rsi), %xmm3\n" \
+  "movups -64(%rsi, %rdx), %xmm4\n" \
+  "movups -48(%rsi, %rdx), %xmm5\n" \
+  "movups -32(%rsi, %rdx), %xmm6\n" \
+  "movups -16(%rsi, %rdx), %xmm7\n" \
+  "movups %xmm0, (%rdi)\n" \
+  "movups %xmm1, 16(%rdi)\n" \
+  "movups %xmm2, 32(%rdi)\n" \
+  "movups %xmm3, 48(%rdi)\n" \
+  "movups %xmm4, -64(%rdi, %rdx)\n" \
+  "movups %xmm5, -48(%rdi, %rdx)\n" \
+  "movups %xmm6, -32(%rdi, %rdx)\n" \
+  "movups %xmm7, -16(%rdi, %rdx)\n" \
+  "ret\n" \
   ".p2align 6\n" \
   "128: cmpb $2, overlay_level(%rip)\n" \
   "jbe 129f\n" \
@@ -92,15 +111,6 @@
   "ja " #name "_avx2\n" \
   EIGHT_OF("vmovdqu", "ymm", "32") \
   /* Neither AVX nor AVX-512, or not known yet. */ \
-  "33: movups (%rsi), %xmm0\n" \
-  "movups 16(%rsi), %xmm2\n" \
-  "movups -32(%rsi, %rdx), %xmm3\n" \
-  "movups -16(%rsi, %rdx), %xmm1\n" \
-  "movups %xmm0, (%rdi)\n" \
-  "movups %xmm2, 16(%rdi)\n" \
-  "movups %xmm3, -32(%rdi, %rdx)\n" \
-  "movups %xmm1, -16(%rdi, %rdx)\n" \
-  "ret\n" \
   "65: cmpb $1, overlay_level(%rip)\n" \
   "je " #name "_sse2\n" \
   "sub $8, %rsp\n.cfi_adjust_cfa_offset 8\n" \
