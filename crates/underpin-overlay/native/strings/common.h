@@ -27,6 +27,19 @@
 #else
 #define ORDERED(v) __asm__ volatile("" : "+x"(v))
 #endif
+/* Where a loop begins and ends that has another way out: left to the compiler, it would begin with its end, and lie across one
+ * more line. */
+#ifdef __x86_64__
+#define LOOP_BEGINS __asm__ volatile(".p2align 6")
+#define LOOP_ENDS(p, condition, stop, again) \
+  __asm__ goto("cmp %1, %0\n\tj" #condition " %l[" #again "]" : : "r"(p), "r"(stop) : "cc" : again)
+#define UNLESS_AT(p, stop, again) LOOP_ENDS(p, ne, stop, again)
+#define IF_BELOW(p, stop, again) LOOP_ENDS(p, b, stop, again)
+#else
+#define LOOP_BEGINS (void)0
+#define UNLESS_AT(p, stop, again) do { if ((p) != (stop)) goto again; } while (0)
+#define IF_BELOW(p, stop, again) do { if ((p) < (stop)) goto again; } while (0)
+#endif
 /* The smallest page of any kernel. */
 #define PAGE 4096
 

@@ -68,15 +68,20 @@ LEVEL(compare)(const char *a, const char *b, size_t n, int bounded)
     whole = (PAGE - (whole > other ? whole : other)) / W;
     if (bounded && whole * W > n - i) whole = (n - i + W - 1) / W;
 #define PARTING(k) LEVEL(parting)(LEVEL(load)(a + i + (k) * W), LEVEL(loadu)(b + i + (k) * W))
-    for (; whole >= 4; whole -= 4, i += 4 * W) {
+    if (whole >= 4) {
+      size_t stop = i + whole / 4 * 4 * W;
+    again:
+      LOOP_BEGINS;
       if (UNLIKELY(LEVEL(parting4)(a + i, b + i))) {
         if ((m = PARTING(0))) PART(i + LEVEL(first)(m));
         if ((m = PARTING(1))) PART(i + W + LEVEL(first)(m));
         if ((m = PARTING(2))) PART(i + 2 * W + LEVEL(first)(m));
         PART(i + 3 * W + LEVEL(first)(PARTING(3)));
       }
+      i += 4 * W;
+      UNLESS_AT(i, stop, again);
     }
-    for (; whole; whole--, i += W) {
+    for (whole %= 4; whole; whole--, i += W) {
       if ((m = PARTING(0))) PART(i + LEVEL(first)(m));
     }
     if (bounded && i >= n) RETURN(0);
@@ -160,7 +165,8 @@ LEVEL(memcmp)(const void *one, const void *other, size_t n)
   }
 #else
 #if W > 16
-  if (LIKELY(n - 1 < W)) {
+  if (LIKELY(n <= W)) {
+    if (UNLIKELY(n == 0)) RETURN(0);
     /* Whole vectors, if neither goes beyond its page. */
     if (LIKELY((((uintptr_t)a | (uintptr_t)b) & (PAGE - 1)) <= PAGE - W)) {
       m = LEVEL(first_of)(DIFFER(0), n);
@@ -173,7 +179,6 @@ LEVEL(memcmp)(const void *one, const void *other, size_t n)
     few = differ_sse2(loadu_sse2(a), loadu_sse2(b));
     RETURN(few ? apart_sse2(a, b, few) : 0);
   }
-  if (UNLIKELY(n == 0)) RETURN(0);
 #else
   if (n <= 16) RETURN(few_compared(a, b, n));
 #endif
@@ -191,10 +196,11 @@ LEVEL(memcmp)(const void *one, const void *other, size_t n)
       b += n - 4 * W;
       if (n > 8 * W) {
         a = DOWN(a, W) + 4 * W;
-        do {
-          if (UNLIKELY(!LEVEL(alike4)(a, a + apart))) RETURN(LEVEL(apart4)(a, a + apart));
-          a += 4 * W;
-        } while (a < end);
+      again:
+        LOOP_BEGINS;
+        if (UNLIKELY(!LEVEL(alike4)(a, a + apart))) RETURN(LEVEL(apart4)(a, a + apart));
+        a += 4 * W;
+        IF_BELOW(a, end, again);
       }
       if (LIKELY(LEVEL(alike4)(end, b))) RETURN(0);
       RETURN(LEVEL(apart4)(end, b));

@@ -106,7 +106,7 @@ LEVEL(scan)(const char *s, V c, enum Wanted wanted, enum Result result, int byte
   if (UNLIKELY(m = FOUND(3))) FOUND_AT(p + 3 * W + LEVEL(first)(m));
   for (p = DOWN(p + 4 * W, 4 * W);; p += 4 * W) {
 #ifdef PAIRS
-    if (wanted == EITHER) {
+    if (wanted != BYTE) {
       /* What was folded is kept: to do it again would take longer. */
       V f = FOLD(0), g = FOLD(1), h = FOLD(2), i = FOLD(3);
       if (LIKELY(!LEVEL(zeros)(LEVEL(least)(LEVEL(least)(f, g), LEVEL(least)(h, i))))) continue;
@@ -129,8 +129,18 @@ LEVEL(scan_within)(const char *s, V c, enum Wanted wanted, size_t n, int counted
 #define HIT(at) (counted ? (uintptr_t)((at) - start) : (uintptr_t)(at))
 #define NONE (counted ? n + (size_t)(s - start) : 0)
   M m;
+  size_t at;
+  if (UNLIKELY(n <= 2 * W) && LIKELY(WITHIN_PAGE(s, 2 * W))) {
+    m = LEVEL(found)(LEVEL(loadu)(s + W), c, wanted);
+#ifdef ZERO_COUNTS
+    at = W + LEVEL(before_first)(m);
+#else
+    at = m ? W + LEVEL(first)(m) : n;
+#endif
+    RETURN(at < n ? HIT(s + at) : NONE);
+  }
   const char *p = DOWN(s, W) + W;
-  size_t left = n - (size_t)(p - s), at;
+  size_t left = n - (size_t)(p - s);
   if (left > 4 * W) {
     if (UNLIKELY(m = FOUND(0))) RETURN(HIT(p + LEVEL(first)(m)));
     if (UNLIKELY(m = FOUND(1))) RETURN(HIT(p + W + LEVEL(first)(m)));
@@ -144,10 +154,11 @@ LEVEL(scan_within)(const char *s, V c, enum Wanted wanted, size_t n, int counted
       /* n may be more than there are addresses. */
       const char *stop = (const char*)((uintptr_t)p + whole);
       left -= whole;
-      do {
-        if (UNLIKELY(ANY4)) RETURN(HIT(p + LEVEL(which)(p, c, wanted)));
-        p += 4 * W;
-      } while (p != stop);
+    again:
+      LOOP_BEGINS;
+      if (UNLIKELY(ANY4)) RETURN(HIT(p + LEVEL(which)(p, c, wanted)));
+      p += 4 * W;
+      UNLESS_AT(p, stop, again);
     }
   }
   /* 1 to 4 W bytes are left. */
