@@ -178,7 +178,7 @@ impl Line {
 fn zig_word(word: &str) -> Option<String> {
     // zig has its own linker, libgcc and search path.
     const UNKNOWN: [&str; 4] = ["-m64", "-no-canonical-prefixes", "-static-libgcc", "-shared-libgcc"];
-    const LINKER_UNKNOWN: [&str; 8] = [
+    const LINKER_UNKNOWN: [&str; 11] = [
         "-rpath-link",
         "-Map",
         "--no-undefined-version",
@@ -187,6 +187,9 @@ fn zig_word(word: &str) -> Option<String> {
         "-plugin",
         "--cref",
         "--no-warn-execstack",
+        "--warn-common",
+        "--fatal-warnings",
+        "--verbose",
     ];
     if UNKNOWN.contains(&word) || word.starts_with("-fuse-ld") || (word.starts_with("-B") && word.len() > 2) {
         return None;

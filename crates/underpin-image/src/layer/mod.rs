@@ -163,8 +163,8 @@ fn twice(what: &str, name: &str, first: &Given<String>, second: &Given<String>) 
     RecipeError::Twice {
         key: what.to_owned(),
         recipe: name.to_owned(),
-        first: first.origin.clone(),
-        second: second.origin.clone(),
+        first: Box::new(first.origin.clone()),
+        second: Box::new(second.origin.clone()),
     }
 }
 

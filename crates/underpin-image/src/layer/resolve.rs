@@ -95,8 +95,8 @@ fn lay(
             Some(first) => Err(RecipeError::Twice {
                 key: format!("{table}.{key}"),
                 recipe: recipe.clone(),
-                first,
-                second: origin.clone(),
+                first: Box::new(first),
+                second: Box::new(origin.clone()),
             }),
         };
     for (key, value) in &change.config {

@@ -244,9 +244,9 @@ pub enum RecipeError {
         /// Of which recipe.
         recipe: String,
         /// The one that comes first.
-        first: Origin,
+        first: Box<Origin>,
         /// The other.
-        second: Origin,
+        second: Box<Origin>,
     },
 }
 

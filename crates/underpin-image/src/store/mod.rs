@@ -7,8 +7,8 @@
 mod apt;
 mod debs;
 mod kernel;
-mod source;
 mod parts;
+mod source;
 
 pub use apt::meta_package;
 pub use kernel::Kernel;

@@ -32,6 +32,7 @@ pub struct Cli {
 /// Other commands than serving, described by their arguments.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    #[expect(missing_docs, reason = "clap would show it in place of the description of the arguments")]
     Pack(pack::Options),
 }
 

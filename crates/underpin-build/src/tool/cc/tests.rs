@@ -78,7 +78,8 @@ fn zig_hears_its_own_name_of_the_target_and_no_option_that_it_refuses() {
     );
     assert_eq!(
         musl(
-            "-target x86_64-unknown-linux-musl a.o -Wl,-Map=a.map,--as-needed -Wl,-Map,b.map -fuse-ld=lld -lgcc_s -lgcc"
+            "-target x86_64-unknown-linux-musl a.o -Wl,-Map=a.map,--as-needed -Wl,-Map,b.map -Wl,--warn-common,--fatal-warnings -fuse-ld=lld -lgcc_s \
+             -lgcc"
         ),
         "zig cc -target x86_64-linux-musl -fPIE -fno-sanitize=undefined -static -pie /t/allocator.o /t/note.o a.o \
          -Wl,--as-needed -lunwind"

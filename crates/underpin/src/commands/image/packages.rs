@@ -108,6 +108,10 @@ impl Wanted {
         }
         let mut all = names.clone();
         if libc == LibcName::Glibc {
+            anyhow::ensure!(
+                layers.recipe(LIBRARY).is_some(),
+                "no layer has a recipe `{LIBRARY}`, so recipes are built with --libc musl; --layer names a folder with one"
+            );
             all.push(of_command_line(LIBRARY));
         }
         let recipes = layers.closure(&all, &toolbox.selection)?;
@@ -175,6 +179,11 @@ fn planned(wanted: &Wanted, args: &ImageBuildArgs) -> ImageBuildDocument {
         container: None,
         initramfs_bytes: None,
         initramfs_sha256: None,
+        format: (!args.is_container())
+            .then(|| args.format(wanted.target))
+            .flatten()
+            .map(|format| format.name().to_owned()),
+        disk: None,
         packages: wanted.recipes.iter().map(|recipe| listed(recipe, None)).collect(),
         files: Vec::new(),
         remarks: Vec::new(),
