@@ -79,6 +79,9 @@ _underpin() {
             underpin__subcmd__image,doctor)
                 cmd="underpin__subcmd__image__subcmd__doctor"
                 ;;
+            underpin__subcmd__image,layer)
+                cmd="underpin__subcmd__image__subcmd__layer"
+                ;;
             underpin__subcmd__image,run)
                 cmd="underpin__subcmd__image__subcmd__run"
                 ;;
@@ -718,7 +721,7 @@ _underpin() {
             return 0
             ;;
         underpin__subcmd__image)
-            opts="-h -V --color --help --version build run sdk doctor"
+            opts="-h -V --color --help --version build run sdk doctor layer"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -736,7 +739,7 @@ _underpin() {
             return 0
             ;;
         underpin__subcmd__image__subcmd__build)
-            opts="-o -v -h -V --target --format --size --output --add --root --kernel --user --env --force --update --offline --dry-run --verbose --json --color --help --version"
+            opts="-o -v -h -V --target --libc --layer --toolchain --format --size --output --add --root --kernel --user --env --force --update --offline --dry-run --verbose --json --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -744,6 +747,18 @@ _underpin() {
             case "${prev}" in
                 --target)
                     COMPREPLY=($(compgen -W "qemu-x86_64 qemu-aarch64 rpi4 oci oci-x86_64 oci-aarch64" -- "${cur}"))
+                    return 0
+                    ;;
+                --libc)
+                    COMPREPLY=($(compgen -W "musl glibc" -- "${cur}"))
+                    return 0
+                    ;;
+                --layer)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --toolchain)
+                    COMPREPLY=($(compgen -W "zig gcc clang" -- "${cur}"))
                     return 0
                     ;;
                 --format)
@@ -802,6 +817,40 @@ _underpin() {
             case "${prev}" in
                 --program)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        underpin__subcmd__image__subcmd__layer)
+            opts="-v -h -V --libc --target --layer --toolchain --rebuild --offline --verbose --json --color --help --version show check"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --libc)
+                    COMPREPLY=($(compgen -W "musl glibc" -- "${cur}"))
+                    return 0
+                    ;;
+                --target)
+                    COMPREPLY=($(compgen -W "qemu-x86_64 qemu-aarch64 oci oci-x86_64 oci-aarch64" -- "${cur}"))
+                    return 0
+                    ;;
+                --layer)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --toolchain)
+                    COMPREPLY=($(compgen -W "zig gcc clang" -- "${cur}"))
                     return 0
                     ;;
                 --color)

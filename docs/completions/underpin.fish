@@ -202,20 +202,32 @@ complete -c underpin -n "__fish_underpin_using_subcommand build" -s v -l verbose
 complete -c underpin -n "__fish_underpin_using_subcommand build" -l json -d 'Print one JSON document, of the form that docs/schemas describes'
 complete -c underpin -n "__fish_underpin_using_subcommand build" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand build" -s V -l version -d 'Print version'
-complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run sdk doctor" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run sdk doctor layer" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
 never\t'Never'"
-complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run sdk doctor" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run sdk doctor" -s V -l version -d 'Print version'
-complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run sdk doctor" -f -a "build" -d 'Make an image of programs, their libraries and a kernel'
-complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run sdk doctor" -f -a "run" -d 'Start an image, run a command in it, and bring its result back'
-complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run sdk doctor" -f -a "sdk" -d 'Write the compilers of an image and its C library into a folder that can be moved'
-complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run sdk doctor" -f -a "doctor" -d 'Show what the programs of an image need that is not in it'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run sdk doctor layer" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run sdk doctor layer" -s V -l version -d 'Print version'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run sdk doctor layer" -f -a "build" -d 'Make an image of programs, their libraries and a kernel'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run sdk doctor layer" -f -a "run" -d 'Start an image, run a command in it, and bring its result back'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run sdk doctor layer" -f -a "sdk" -d 'Write the compilers of an image and its C library into a folder that can be moved'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run sdk doctor layer" -f -a "doctor" -d 'Show what the programs of an image need that is not in it, and what is in it without need'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run sdk doctor layer" -f -a "layer" -d 'Show recipes and layers, and whether appends still apply'
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l target -d 'The machine, or a container (`oci`); for this processor if it is not given' -r -f -a "qemu-x86_64\t''
 qemu-aarch64\t''
+rpi4\t''
 oci\t''
 oci-x86_64\t''
 oci-aarch64\t''"
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l libc -d 'Build recipes from source for this C library' -r -f -a "musl\t'musl, linked in'
+glibc\t'glibc, with its loader'"
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l layer -d 'Use the recipes and appends of this folder too (may be repeated)' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l toolchain -d 'Build recipes with this compiler' -r -f -a "zig\t'zig, with a C library for every processor'
+gcc\t'gcc, musl\'s wrapper of it, or a cross gcc'
+clang\t'clang with lld'"
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l format -d 'What holds the root file system: the initramfs, or a disk with ext4; rpi4 has a card (sd)' -r -f -a "initramfs\t''
+ext4\t''
+sd\t''"
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l size -d 'The size of the disk or card in MiB; if it is not given, what the files take and some room' -r
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -s o -l output -d 'The folder of the image; one of a machine that is there is brought up to date. A container\'s name that ends in .tar becomes one file instead of a folder' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l add -d 'Add a file or folder of this machine at a path of the image (may be repeated)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l root -d 'Look for libraries, and for programs by path, inside this folder as if it were `/`' -r -F
@@ -276,6 +288,26 @@ complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from doctor" -l json -d 'Print one JSON document, of the form that docs/schemas describes'
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from doctor" -s V -l version -d 'Print version'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from layer" -l libc -d 'The C library that layers are selected by' -r -f -a "musl\t'musl, linked in'
+glibc\t'glibc, with its loader'"
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from layer" -l target -d 'The machine that layers are selected by; for this processor if it is not given' -r -f -a "qemu-x86_64\t''
+qemu-aarch64\t''
+oci\t''
+oci-x86_64\t''
+oci-aarch64\t''"
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from layer" -l layer -d 'Use the recipes and appends of this folder too (may be repeated)' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from layer" -l toolchain -d 'The compiler that layers are selected by' -r -f -a "zig\t'zig, with a C library for every processor'
+gcc\t'gcc, musl\'s wrapper of it, or a cross gcc'
+clang\t'clang with lld'"
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from layer" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
+always\t'Into files and pipes too'
+never\t'Never'"
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from layer" -l rebuild -d 'Build each package without each change, to see whether it is needed'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from layer" -l offline -d 'Fail if something would have to be fetched'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from layer" -s v -l verbose -d 'Show more: the short form says what it leaves out; twice: everything'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from layer" -l json -d 'Print one JSON document, of the form that docs/schemas describes'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from layer" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from layer" -s V -l version -d 'Print version'
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -l place -d 'Where new names are put; by default the cheapest place of each file' -r -f -a "cheapest\t'The cheapest at load'
 dead-strings\t'Bytes of .dynstr that nothing uses'
 page-padding\t'The padding after a read-only segment'

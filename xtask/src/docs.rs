@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-const VERBS: [&str; 19] = [
+const VERBS: [&str; 20] = [
     "survey",
     "tree",
     "check",
@@ -20,6 +20,7 @@ const VERBS: [&str; 19] = [
     "image-build",
     "image-run",
     "image-sdk",
+    "image-layer",
     "image-doctor",
     "storm",
     "bench",
@@ -28,7 +29,7 @@ const VERBS: [&str; 19] = [
     "doctor",
 ];
 /// Verbs with a document of their own: `report` shows that of `bench`.
-const DOCUMENTS: [&str; 19] = [
+const DOCUMENTS: [&str; 20] = [
     "survey",
     "tree",
     "check",
@@ -42,6 +43,7 @@ const DOCUMENTS: [&str; 19] = [
     "image-build",
     "image-run",
     "image-sdk",
+    "image-layer",
     "image-doctor",
     "storm",
     "bench",

@@ -28,15 +28,15 @@ patches = ["greet.patch"]
 const PATCH: &str = "--- a/hello.c\n+++ b/hello.c\n@@ -2,3 +2,3 @@\n int main(void) {\n-    return puts(\"nobody\") < 0;\n+    return puts(WHOM) < 0;\n }\n";
 
 fn layer(folder: &Path) {
-    fs::create_dir_all(folder.join("hello-src")).unwrap();
-    fs::write(folder.join("layer.toml"), "order = 100\n").unwrap();
-    fs::write(folder.join("hello.toml"), RECIPE).unwrap();
-    fs::write(folder.join("hello_1.append.toml"), APPEND).unwrap();
-    fs::write(folder.join("greet.patch"), PATCH).unwrap();
+    fs::create_dir_all(folder.join("hello-src")).expect("written");
+    fs::write(folder.join("layer.toml"), "order = 100\n").expect("written");
+    fs::write(folder.join("hello.toml"), RECIPE).expect("written");
+    fs::write(folder.join("hello_1.append.toml"), APPEND).expect("written");
+    fs::write(folder.join("greet.patch"), PATCH).expect("written");
     let source = "#include <stdio.h>\nint main(void) {\n    return puts(\"nobody\") < 0;\n}\n";
-    fs::write(folder.join("hello-src/hello.c"), source).unwrap();
+    fs::write(folder.join("hello-src/hello.c"), source).expect("written");
     let makefile = "hello: hello.c\n\t$(CC) -DWHOM='\"$(WHOM)\"' -o hello hello.c\n";
-    fs::write(folder.join("hello-src/Makefile"), makefile).unwrap();
+    fs::write(folder.join("hello-src/Makefile"), makefile).expect("written");
 }
 
 fn build(folder: &Path, store: &Path) -> Result<Vec<Package>, ImageError> {
@@ -64,43 +64,43 @@ fn build(folder: &Path, store: &Path) -> Result<Vec<Package>, ImageError> {
 
 #[test]
 fn a_local_recipe_with_an_append_and_a_patch_is_built_once() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a value");
     let (source, store) = (folder.path().join("mine"), folder.path().join("store"));
     layer(&source);
-    let built = build(&source, &store).unwrap();
+    let built = build(&source, &store).expect("a value");
     let (all, rest) = (folder.path().join("all"), folder.path().join("rest"));
-    let rooted = root(&built.iter().collect::<Vec<_>>(), &all, &rest).unwrap();
+    let rooted = root(&built.iter().collect::<Vec<_>>(), &all, &rest).expect("a value");
     let program = all.join(&rooted.programs[0]);
-    let said = std::process::Command::new(&program).output().unwrap();
+    let said = std::process::Command::new(&program).output().expect("a value");
     assert_eq!(String::from_utf8_lossy(&said.stdout), "world\n");
     assert!(!built[0].cached);
-    assert!(build(&source, &store).unwrap()[0].cached);
+    assert!(build(&source, &store).expect("a value")[0].cached);
     // Another byte of what it is made from is another package.
-    fs::write(source.join("hello_1.append.toml"), APPEND.replace("world", "moon")).unwrap();
-    let again = build(&source, &store).unwrap();
+    fs::write(source.join("hello_1.append.toml"), APPEND.replace("world", "moon")).expect("written");
+    let again = build(&source, &store).expect("a value");
     assert!(!again[0].cached && again[0].key != built[0].key);
 }
 
 #[test]
 fn a_patch_that_does_not_apply_names_its_line_and_hunk_and_leaves_nothing_built() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a value");
     let (source, store) = (folder.path().join("mine"), folder.path().join("store"));
     layer(&source);
-    fs::write(source.join("greet.patch"), PATCH.replace("nobody", "somebody")).unwrap();
+    fs::write(source.join("greet.patch"), PATCH.replace("nobody", "somebody")).expect("written");
     let error = build(&source, &store).unwrap_err().to_string();
     assert!(error.contains("hello_1.append.toml:5: ") && error.contains("hello.c: Hunk #1 FAILED at 2"), "{error}");
     assert!(!store.join("built").exists());
     // The store is sound: with the right patch it goes on.
-    fs::write(source.join("greet.patch"), PATCH).unwrap();
-    assert_eq!(build(&source, &store).unwrap().len(), 1);
+    fs::write(source.join("greet.patch"), PATCH).expect("written");
+    assert_eq!(build(&source, &store).expect("a value").len(), 1);
 }
 
 #[test]
 fn a_failed_build_names_recipe_command_log_and_last_lines() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a value");
     let (source, store) = (folder.path().join("mine"), folder.path().join("store"));
     layer(&source);
-    fs::write(source.join("hello-src/Makefile"), "hello:\n\t@echo the reason; false\n").unwrap();
+    fs::write(source.join("hello-src/Makefile"), "hello:\n\t@echo the reason; false\n").expect("written");
     match build(&source, &store).unwrap_err() {
         ImageError::Build { recipe, command, log, last, .. } => {
             assert_eq!(recipe, "hello");

@@ -165,7 +165,7 @@ fn a_disk_that_cannot_be_is_refused_in_one_sentence() {
     need!("x86_64-linux-gnu-gcc");
     let dir = fixture("x86_64-linux-gnu-gcc");
     dir.write("kernel", "not a real one");
-    dir.write("data", &"much ".repeat(1 << 19));
+    dir.write("data", "much ".repeat(1 << 19));
     for (words, part) in [
         (&["--target", "qemu-x86_64", "--format", "sd"][..], "initramfs or ext4"),
         (&["--target", "rpi4", "--format", "ext4"], "rpi4 takes sd"),

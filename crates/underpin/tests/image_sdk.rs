@@ -99,7 +99,7 @@ fn a_moved_sdk_of_gcc_for_musl_builds_with_every_build_system_and_refuses_cxx() 
     let Some(sdk) = Sdk::new(&arguments, None) else { return };
     assert_eq!(names_of_itself(&sdk), Vec::<String>::new());
     for folder in ["cm", "me"] {
-        sdk.dir.write(&format!("{folder}/c.c"), C);
+        sdk.dir.write(format!("{folder}/c.c"), C);
     }
     sdk.dir.write("c.c", C);
     sdk.must("$CC -O2 c.c -o one");

@@ -10,7 +10,7 @@ const VERBS: [&str; 14] = [
     "run", "doctor",
 ];
 /// Verbs with a document of their own: `report` shows that of `bench`.
-const DOCUMENTS: [&str; 16] = [
+const DOCUMENTS: [&str; 17] = [
     "survey",
     "tree",
     "check",
@@ -22,6 +22,7 @@ const DOCUMENTS: [&str; 16] = [
     "image-build",
     "image-run",
     "image-sdk",
+    "image-layer",
     "image-doctor",
     "storm",
     "bench",
@@ -29,7 +30,8 @@ const DOCUMENTS: [&str; 16] = [
     "doctor",
 ];
 /// Verbs of a verb.
-const BELOW: [[&str; 2]; 4] = [["image", "build"], ["image", "run"], ["image", "sdk"], ["image", "doctor"]];
+const BELOW: [[&str; 2]; 5] =
+    [["image", "build"], ["image", "run"], ["image", "sdk"], ["image", "layer"], ["image", "doctor"]];
 
 fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")
