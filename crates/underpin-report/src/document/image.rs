@@ -40,7 +40,6 @@ pub struct ImageBuildDocument {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initramfs_sha256: Option<String>,
     /// The packages that were built for it from recipes, each after what it needs; in a plan those that would be.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub packages: Vec<ImagePackage>,
     /// Its files, by layer and path; directories are left out.
     pub files: Vec<ImageFile>,

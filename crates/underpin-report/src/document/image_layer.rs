@@ -18,7 +18,6 @@ pub struct ImageLayerDocument {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recipe: Option<String>,
     /// Its lines.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<ImageRecipeLine>,
     /// Every change of an append that was looked at; of `image layer check`.
     #[serde(skip_serializing_if = "Option::is_none")]
