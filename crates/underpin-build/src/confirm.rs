@@ -29,6 +29,8 @@ pub struct Fact {
     pub found: String,
     /// Whether both agree. What is not known does not agree.
     pub met: bool,
+    /// Whether the file shows it at all.
+    pub known: bool,
 }
 
 impl Confirmation {
@@ -69,6 +71,7 @@ fn held_against(spec: &Spec, subject: &Subject, compat: &Compat, note: Option<&B
             asked: "static".to_owned(),
             found: subject.program.linkage.to_string(),
             met: subject.program.linkage == underpin_elf::Linkage::StaticExecutable,
+            known: true,
         },
         other => expect("linkage", other.name(), subject, compat, || subject.program.linkage.to_string()),
     };
@@ -119,7 +122,7 @@ fn allocator(spec: &Spec, subject: &Subject, compat: &Compat) -> Option<Fact> {
 fn level(subject: &Subject) -> Option<Fact> {
     let level = subject.program.x86_level.filter(|level| *level > IsaLevel::Baseline)?;
     let found = format!("{level} or newer");
-    Some(Fact { what: "processor level", asked: "x86-64".to_owned(), found, met: false })
+    Some(Fact { what: "processor level", asked: "x86-64".to_owned(), found, met: false, known: true })
 }
 
 /// Whether the code of an object that the note names is in the file. This needs no symbols, so it holds after a strip too.
@@ -127,13 +130,13 @@ fn linked(file: &[u8], object: &LinkObject) -> Option<Fact> {
     let claim = object.claim.as_ref()?;
     let met = has_code(file, &object.bytes)?;
     let found = if met { format!("{} linked in", object.name) } else { format!("no code of {}", object.name) };
-    Some(Fact { what: "linked in", asked: format!("{} {}", claim.key, claim.value), found, met })
+    Some(Fact { what: "linked in", asked: format!("{} {}", claim.key, claim.value), found, met, known: true })
 }
 
 fn claim(note: Option<&BuildNote>) -> Fact {
     let missing = || BString::from("no note");
     let found = note.map_or_else(missing, |note| note.claim("build").cloned().unwrap_or_else(missing));
-    Fact { what: "note", asked: "present".to_owned(), found: found.to_string(), met: note.is_some() }
+    Fact { what: "note", asked: "present".to_owned(), found: found.to_string(), met: note.is_some(), known: true }
 }
 
 /// One of `check --expect`'s expectations; `met` describes what was found if it is met.
@@ -142,8 +145,13 @@ fn expect(what: &'static str, text: &str, subject: &Subject, compat: &Compat, me
     // Every text is made here from names that expectations have.
     let results = text.parse::<Expectations>().map(|list| list.evaluate(subject, compat)).unwrap_or_default();
     match results.first() {
-        Some(result) if result.outcome == ExpectationOutcome::Met => Fact { what, asked, found: met(), met: true },
-        Some(result) => Fact { what, asked, found: result.found.clone(), met: false },
-        None => Fact { what, asked, found: "not known".to_owned(), met: false },
+        Some(result) if result.outcome == ExpectationOutcome::Met => {
+            Fact { what, asked, found: met(), met: true, known: true }
+        }
+        Some(result) => {
+            let known = result.outcome != ExpectationOutcome::NotKnown;
+            Fact { what, asked, found: result.found.clone(), met: false, known }
+        }
+        None => Fact { what, asked, found: "not known".to_owned(), met: false, known: false },
     }
 }
