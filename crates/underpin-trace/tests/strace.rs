@@ -59,6 +59,13 @@ fn settled(mut counts: Counts) -> Counts {
     counts
 }
 
+/// How often a shell asks without waiting whether another child has ended depends on the order in which they end.
+fn of_a_shell(counts: Counts) -> Counts {
+    let mut counts = settled(counts);
+    counts.remove("wait4");
+    counts
+}
+
 fn same(dir: &Fixture, command: &[&str], calls: CallSet) -> Trace {
     same_as(dir, command, calls, |counts| counts)
 }
@@ -86,7 +93,7 @@ fn pipelines_and_background_processes_of_a_shell() {
     need!("strace");
     let dir = Fixture::new();
     let script = "echo a | cat | tr a b; (true; true) & wait; exit 3";
-    let trace = same_as(&dir, &["sh", "-c", script], CallSet::Default, settled);
+    let trace = same_as(&dir, &["sh", "-c", script], CallSet::Default, of_a_shell);
     assert_eq!(trace.end.status(), 3);
     assert!(trace.tasks.len() > 4, "{:?}", trace.tasks);
 }
