@@ -1,6 +1,6 @@
 //! A suite of Debian's archive through apt, with lists and settings of its own: this machine's are neither used nor changed.
 
-use super::Package;
+use super::{Access, Package};
 use crate::{ImageError, Target};
 use std::ffi::OsString;
 use std::fs;
@@ -57,6 +57,23 @@ impl Archive {
         Ok(archive)
     }
 
+    /// The same with an index, which is fetched if there is none.
+    pub(super) fn with_index(
+        store: &Path,
+        suite: &str,
+        architecture: &str,
+        access: Access,
+    ) -> Result<Archive, ImageError> {
+        let archive = Archive::open(store, suite, architecture)?;
+        if !archive.has_index() {
+            if access == Access::Offline {
+                return Err(ImageError::Offline { what: format!("the index of Debian {suite} for {architecture}") });
+            }
+            archive.update()?;
+        }
+        Ok(archive)
+    }
+
     /// The suite's source packages.
     pub(super) fn sources(store: &Path, suite: &str) -> Result<Archive, ImageError> {
         Archive::open(store, suite, SOURCE)
@@ -103,7 +120,7 @@ impl Archive {
     }
 
     /// What the index says of a package.
-    pub(super) fn show(&self, name: &str) -> Result<Record, ImageError> {
+    fn show(&self, name: &str) -> Result<Record, ImageError> {
         let text = self.run("apt-cache", &["show", "--no-all-versions", name], &self.folder)?;
         Ok(Record(text.split("\n\n").next().unwrap_or_default().to_owned()))
     }
@@ -125,7 +142,7 @@ impl Archive {
         self.package(&self.show(name)?)
     }
 
-    pub(super) fn package(&self, record: &Record) -> Result<Package, ImageError> {
+    fn package(&self, record: &Record) -> Result<Package, ImageError> {
         let field = |name: &'static str| {
             record.field(name).map(str::to_owned).ok_or_else(|| ImageError::NoApt {
                 reason: format!("the index of {} has no {name} for this package", self.suite),

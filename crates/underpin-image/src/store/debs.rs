@@ -1,9 +1,9 @@
-//! Packages by name, unpacked: parts of a C library.
+//! Binary packages, unpacked whole (parts of a C library) or read file by file.
 
 use super::{Access, Package, Store, apt};
 use crate::{ImageError, Target};
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{ChildStdout, Command, Stdio};
 
 impl Store {
     /// The newest package of a name by the index that was fetched last, and the folder with its files.
@@ -12,15 +12,7 @@ impl Store {
     /// If it has to be fetched and cannot be, or dpkg-deb cannot unpack it.
     pub fn unpacked(&self, target: Target, name: &str, access: Access) -> Result<(Package, PathBuf), ImageError> {
         let _lock = self.lock()?;
-        let archive = apt::Archive::open(&self.folder, apt::SUITE, target.debian())?;
-        if !archive.has_index() {
-            if access == Access::Offline {
-                let what = format!("the index of Debian {} for {}", apt::SUITE, target.debian());
-                return Err(ImageError::Offline { what });
-            }
-            archive.update()?;
-        }
-        let package = archive.package(&archive.show(name)?)?;
+        let package = apt::Archive::with_index(&self.folder, apt::SUITE, target.debian(), access)?.named(name)?;
         let folder = self.folder.join("unpacked").join(&package.sha256);
         if !folder.exists() {
             let file = self.package(&package, access)?;
@@ -38,4 +30,25 @@ impl Store {
         }
         Ok((package, folder))
     }
+}
+
+/// Reads the files of a package as dpkg-deb hands them over: all of them, since it fails if nobody takes the rest.
+pub(super) fn read_files<T>(
+    package: &Path,
+    read: impl FnOnce(tar::Archive<ChildStdout>) -> std::io::Result<T>,
+) -> Result<T, ImageError> {
+    let failed = |what: String| ImageError::Unpack { path: package.to_owned(), what };
+    let mut reader = Command::new("dpkg-deb")
+        .arg("--fsys-tarfile")
+        .arg(package)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| failed(format!("dpkg-deb: {error}")))?;
+    let archive = reader.stdout.take().ok_or_else(|| failed("dpkg-deb has no output".to_owned()))?;
+    let taken = read(tar::Archive::new(archive)).map_err(|error| failed(error.to_string()));
+    let status = reader.wait().map_err(|error| failed(format!("dpkg-deb: {error}")))?;
+    let taken = taken?;
+    if status.success() { Ok(taken) } else { Err(failed("dpkg-deb cannot read it".to_owned())) }
 }

@@ -1,10 +1,11 @@
 //! The kernel of an image, out of its package.
 
+use super::debs::read_files;
 use super::{Access, Package, Store, apt, settle};
 use crate::{ImageError, Target};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 /// A kernel that QEMU can start.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +31,8 @@ pub(super) fn get(
     let _lock = store.lock()?;
     let package = match locked {
         Some(package) => package.clone(),
-        None => newest_known(store, target, access)?,
+        // By the index that was fetched last.
+        None => apt::Archive::with_index(&store.folder, apt::SUITE, target.debian(), access)?.kernel(target)?,
     };
     if let Some(kernel) = unpacked(store, &package) {
         return Ok(kernel);
@@ -50,44 +52,22 @@ fn unpacked(store: &Store, package: &Package) -> Option<Kernel> {
     path.exists().then(|| Kernel { path, package: Some(package.clone()) })
 }
 
-/// The newest one by the index that was fetched last; it is fetched if there is none.
-fn newest_known(store: &Store, target: Target, access: Access) -> Result<Package, ImageError> {
-    let archive = apt::Archive::open(&store.folder, apt::SUITE, target.debian())?;
-    if !archive.has_index() {
-        if access == Access::Offline {
-            return Err(ImageError::Offline {
-                what: format!("the index of Debian {} for {}", apt::SUITE, target.debian()),
-            });
-        }
-        archive.update()?;
-    }
-    archive.kernel(target)
-}
-
 /// Takes the kernel out of a package: `boot/vmlinuz-VERSION`, or `usr/lib/modules/VERSION/vmlinuz`.
 fn unpack(package: &Path, staged: &Path, place: &Path) -> Result<(), ImageError> {
-    let failed = |what: &str| ImageError::Unpack { path: package.to_owned(), what: what.to_owned() };
-    let mut reader = Command::new("dpkg-deb")
-        .arg("--fsys-tarfile")
-        .arg(package)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .map_err(|error| failed(&format!("dpkg-deb: {error}")))?;
-    let archive = reader.stdout.take().ok_or_else(|| failed("dpkg-deb has no output"))?;
-    let kernel = File::create(staged).map_err(ImageError::io(staged))?;
-    let status = Command::new("tar")
-        .args(["--extract", "--to-stdout", "--wildcards", "*/vmlinuz*"])
-        .stdin(archive)
-        .stdout(kernel)
-        .stderr(Stdio::null())
-        .status();
-    let read = reader.wait().map_err(|error| failed(&format!("dpkg-deb: {error}")))?;
-    let status = status.map_err(|error| failed(&format!("tar: {error}")))?;
-    let size = staged.metadata().map_or(0, |data| data.len());
-    if !status.success() || !read.success() || size == 0 {
-        return Err(failed("it holds no vmlinuz that dpkg-deb and tar can take out"));
+    let mut kernel = File::create(staged).map_err(ImageError::io(staged))?;
+    let size = read_files(package, |mut archive| {
+        let mut size = 0;
+        for entry in archive.entries()? {
+            let mut entry = entry?;
+            let is_kernel = |name: &OsStr| name.as_encoded_bytes().starts_with(b"vmlinuz");
+            if entry.header().entry_type().is_file() && entry.path()?.file_name().is_some_and(is_kernel) {
+                size += std::io::copy(&mut entry, &mut kernel)?;
+            }
+        }
+        Ok(size)
+    })?;
+    if size == 0 {
+        return Err(ImageError::Unpack { path: package.to_owned(), what: "it holds no vmlinuz".to_owned() });
     }
     settle(staged, place)
 }

@@ -1,5 +1,6 @@
 //! What a disk or a card needs besides the kernel: modules that find it, the board's device tree and firmware.
 
+use super::debs::read_files;
 use super::{Access, Kernel, Package, Store, apt, hex};
 use crate::{Content, ImageError, Target};
 use sha2::{Digest, Sha256};
@@ -7,14 +8,13 @@ use std::collections::HashMap;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 /// The package of Raspberry Pi's firmware.
 const FIRMWARE_PACKAGE: &str = "raspi-firmware";
 /// What the board's own loader reads: the firmware, what fits memory to it, and what may be done with them.
 const FIRMWARE_FILES: [&str; 3] = ["start4.elf", "fixup4.dat", "copyright"];
 const DEVICE_TREE: &str = "bcm2711-rpi-4-b.dtb";
-/// A driver that is part of the kernel is no file.
+/// Lists the drivers that are built into the kernel and so have no file.
 const BUILT_IN: &str = "modules.builtin";
 
 /// Kernel modules in the order in which they are loaded, and whether a kernel may be without: newer ones have it elsewhere.
@@ -94,14 +94,8 @@ fn firmware(store: &Store, locked: Option<&Package>, access: Access) -> Result<F
         Some(package) => package.clone(),
         None => {
             let _lock = store.lock()?;
-            let archive = apt::Archive::open(&store.folder, apt::FIRMWARE, Target::Rpi4.debian())?;
-            if !archive.has_index() {
-                if access == Access::Offline {
-                    return Err(ImageError::Offline { what: format!("the index of Debian {}", apt::FIRMWARE) });
-                }
-                archive.update()?;
-            }
-            archive.named(FIRMWARE_PACKAGE)?
+            apt::Archive::with_index(&store.folder, apt::FIRMWARE, Target::Rpi4.debian(), access)?
+                .named(FIRMWARE_PACKAGE)?
         }
     };
     let wanted = |path: &Path| FIRMWARE_FILES.iter().any(|name| path.ends_with(name));
@@ -132,27 +126,10 @@ fn files(
     }
     let file = store.package(package, access)?;
     let staging = store.staging()?;
-    unpack(&file, &staging, wanted)?;
+    read_files(&file, |archive| take(archive, &staging, wanted))?;
     fs::create_dir_all(store.folder.join("files")).map_err(ImageError::io(&store.folder))?;
     fs::rename(&staging, &place).map_err(ImageError::io(&place))?;
     Ok(place)
-}
-
-fn unpack(package: &Path, folder: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<(), ImageError> {
-    let failed = |what: String| ImageError::Unpack { path: package.to_owned(), what };
-    let mut reader = Command::new("dpkg-deb")
-        .arg("--fsys-tarfile")
-        .arg(package)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .map_err(|error| failed(format!("dpkg-deb: {error}")))?;
-    let archive = reader.stdout.take().ok_or_else(|| failed("dpkg-deb has no output".to_owned()))?;
-    let taken = take(tar::Archive::new(archive), folder, wanted).map_err(|error| failed(error.to_string()));
-    let status = reader.wait().map_err(|error| failed(format!("dpkg-deb: {error}")))?;
-    taken?;
-    if status.success() { Ok(()) } else { Err(failed("dpkg-deb cannot read it".to_owned())) }
 }
 
 fn take(mut archive: tar::Archive<impl Read>, folder: &Path, wanted: &dyn Fn(&Path) -> bool) -> std::io::Result<()> {
