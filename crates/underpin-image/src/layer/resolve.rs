@@ -24,7 +24,8 @@ impl Layers {
         without: Option<&Origin>,
     ) -> Result<Resolved, RecipeError> {
         let recipe = self.recipe(name).ok_or_else(|| RecipeError::Unknown { name: name.to_owned(), by: None })?;
-        let mut resolved = start(recipe);
+        let (files, patches, appends) = (BTreeMap::new(), Vec::new(), Vec::new());
+        let mut resolved = Resolved { recipe: recipe.clone(), files, patches, appends };
         let mut set: BTreeMap<(&'static str, String), Origin> = BTreeMap::new();
         for append in self.appends(recipe, selection) {
             let holds = |change: &&Change| change.when.holds(selection) && without != Some(&change.origin);
@@ -57,31 +58,6 @@ impl Layers {
     }
 }
 
-fn start(recipe: &Recipe) -> Resolved {
-    let recipe = recipe.clone();
-    Resolved {
-        name: recipe.name,
-        folder: recipe.folder,
-        version: recipe.version,
-        licence: recipe.licence,
-        system: recipe.system,
-        source: recipe.source,
-        needs: recipe.needs,
-        config: recipe.config,
-        cache: recipe.cache,
-        c_flags: recipe.c_flags,
-        ld_flags: recipe.ld_flags,
-        make: recipe.make,
-        install: recipe.install,
-        files: BTreeMap::new(),
-        patches: Vec::new(),
-        take: recipe.take,
-        links: recipe.links,
-        image: recipe.image,
-        appends: Vec::new(),
-    }
-}
-
 /// An append lies over the recipe; what another append has set, it may not set again.
 fn lay(
     resolved: &mut Resolved,
@@ -101,19 +77,19 @@ fn lay(
         };
     for (key, value) in &change.config {
         once("config", key, &value.origin)?;
-        resolved.config.insert(key.clone(), value.clone());
+        resolved.recipe.config.insert(key.clone(), value.clone());
     }
     for (key, value) in &change.cache {
         once("cache", key, &value.origin)?;
-        resolved.cache.insert(key.clone(), value.clone());
+        resolved.recipe.cache.insert(key.clone(), value.clone());
     }
     for (key, value) in &change.files {
         once("files", key, &value.origin)?;
         resolved.files.insert(key.clone(), value.clone());
     }
-    resolved.c_flags.extend(change.c_flags.iter().cloned());
-    resolved.ld_flags.extend(change.ld_flags.iter().cloned());
-    resolved.needs.extend(change.needs.iter().cloned());
+    resolved.recipe.c_flags.extend(change.c_flags.iter().cloned());
+    resolved.recipe.ld_flags.extend(change.ld_flags.iter().cloned());
+    resolved.recipe.needs.extend(change.needs.iter().cloned());
     resolved.patches.extend(change.patches.iter().cloned());
     Ok(())
 }

@@ -68,7 +68,7 @@ fn a_layers_appends_hold_only_where_its_condition_and_the_changes_own_do() {
     let all = [layer("base", &[head(10, ""), ("a.toml", recipe("1", ""))]), layer("musl", &musl)];
     let keys = |libc: &str, architecture: &str| {
         let resolved = resolve(&all, "a", &on(libc, architecture)).unwrap();
-        resolved.config.into_keys().collect::<Vec<_>>().join(" ")
+        resolved.recipe.config.into_keys().collect::<Vec<_>>().join(" ")
     };
     assert_eq!(keys("musl", "x86_64"), "A");
     assert_eq!(keys("musl", "aarch64"), "A B");
@@ -128,7 +128,7 @@ fn packages_come_after_what_they_need_and_a_cycle_is_named() {
         let origin = Origin { layer: String::new(), file: "here".into(), line: 1 };
         let names = [Given { value: "a".to_owned(), origin }];
         let all = Layers::of(all).unwrap().closure(&names, &on("musl", "x86_64"));
-        all.map(|all| all.into_iter().map(|one| one.name).collect::<Vec<_>>().join(" "))
+        all.map(|all| all.into_iter().map(|one| one.recipe.name).collect::<Vec<_>>().join(" "))
             .map_err(|error| error.to_string())
     };
     assert_eq!(closure(&base("")), Ok("c b a".to_owned()));

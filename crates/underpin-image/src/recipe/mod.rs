@@ -15,6 +15,7 @@ pub use read::{ImageRecipe, Recipe};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -156,47 +157,25 @@ impl Patch {
     }
 }
 
-/// A recipe with everything that the layers lay over it.
+/// A recipe with everything that the layers lay over it; what both have is the recipe's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolved {
-    /// The package.
-    pub name: String,
-    /// The folder of the layer that has the recipe, if it is one of this machine: local folders are beside it.
-    pub folder: Option<PathBuf>,
-    /// Its version, as the source has it.
-    pub version: Given<String>,
-    /// Its licence, an SPDX expression.
-    pub licence: Given<String>,
-    /// How it is built.
-    pub system: Given<System>,
-    /// Where it is from.
-    pub source: Given<Source>,
-    /// Packages that are built before, whose headers and libraries it sees.
-    pub needs: Vec<Given<String>>,
-    /// What is handed to the configuration: options, definitions or variables, by the build system.
-    pub config: BTreeMap<String, Given<String>>,
-    /// Results of `configure` that it need not find out.
-    pub cache: BTreeMap<String, Given<String>>,
-    /// For the C compiler.
-    pub c_flags: Vec<Given<String>>,
-    /// For linking.
-    pub ld_flags: Vec<Given<String>>,
-    /// Arguments for the build tool.
-    pub make: Vec<Given<String>>,
-    /// Arguments for the build tool when it installs; if empty it installs nothing.
-    pub install: Vec<Given<String>>,
+    /// The recipe, with the values that appends set or added.
+    pub recipe: Recipe,
     /// Files written into the sources, with their content.
     pub files: BTreeMap<String, Given<Vec<u8>>>,
     /// Applied to the sources, in this order.
     pub patches: Vec<Given<Patch>>,
-    /// Results that are taken out of the build folder: where they go, and where they are.
-    pub take: BTreeMap<String, Given<String>>,
-    /// Symbolic links: where, and to what.
-    pub links: BTreeMap<String, Given<String>>,
-    /// Which of the installed files go into an image.
-    pub image: Vec<Given<String>>,
     /// The appends that changed it, in their order.
     pub appends: Vec<Append>,
+}
+
+impl Deref for Resolved {
+    type Target = Recipe;
+
+    fn deref(&self) -> &Recipe {
+        &self.recipe
+    }
 }
 
 /// Why a recipe cannot be used. Each is one sentence with file and line.

@@ -8,37 +8,37 @@ use std::path::{Path, PathBuf};
 /// A recipe before anything is laid over it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recipe {
-    /// Of the file.
+    /// The package.
     pub name: String,
-    /// The layer's folder on this machine; `None` for the layers that underpin carries.
+    /// The folder of the layer that has the recipe, if it is one of this machine: local folders are beside it.
     pub folder: Option<PathBuf>,
-    /// See [`super::Resolved`] for this and what follows.
+    /// Its version, as the source has it.
     pub version: Given<String>,
-    /// Its licence.
+    /// Its licence, an SPDX expression.
     pub licence: Given<String>,
     /// How it is built.
     pub system: Given<System>,
     /// Where it is from.
     pub source: Given<Source>,
-    /// Packages.
+    /// Packages that are built before, whose headers and libraries it sees.
     pub needs: Vec<Given<String>>,
-    /// For the configuration.
+    /// What is handed to the configuration: options, definitions or variables, by the build system.
     pub config: BTreeMap<String, Given<String>>,
-    /// Results of `configure`.
+    /// Results of `configure` that it need not find out.
     pub cache: BTreeMap<String, Given<String>>,
     /// For the C compiler.
     pub c_flags: Vec<Given<String>>,
     /// For linking.
     pub ld_flags: Vec<Given<String>>,
-    /// For the build tool.
+    /// Arguments for the build tool.
     pub make: Vec<Given<String>>,
-    /// For the build tool when it installs.
+    /// Arguments for the build tool when it installs; if empty it installs nothing.
     pub install: Vec<Given<String>>,
-    /// Out of the build folder.
+    /// Results that are taken out of the build folder: where they go, and where they are.
     pub take: BTreeMap<String, Given<String>>,
-    /// Symbolic links.
+    /// Symbolic links: where, and to what.
     pub links: BTreeMap<String, Given<String>>,
-    /// What goes into an image.
+    /// Which of the installed files go into an image.
     pub image: Vec<Given<String>>,
 }
 

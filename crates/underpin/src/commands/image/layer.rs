@@ -37,7 +37,7 @@ pub fn run(args: &ImageLayerArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
         target: format!("{} on {}, {}", args.libc.name(), board, toolbox.selection.toolchain),
         layers: layers.layers().map(|layer| listed(layer, &toolbox)).collect(),
         lines: resolved.as_ref().map(lines).unwrap_or_default(),
-        recipe: resolved.map(|recipe| recipe.name),
+        recipe: resolved.map(|resolved| resolved.recipe.name),
         changes,
     };
     if args.display.json {
