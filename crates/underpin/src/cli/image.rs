@@ -229,11 +229,6 @@ pub struct ImageRunArgs {
 }
 
 impl ImageBuildArgs {
-    /// The machine that was named, or the one for this processor.
-    pub fn target(&self) -> Option<Target> {
-        target(self.target.as_deref())
-    }
-
     /// What was named to hold the root file system, or the target's usual one; `None` if the target takes no such.
     pub fn format(&self, target: Target) -> Option<Format> {
         let named = |format: &&Format| self.format.as_deref().is_none_or(|name| name == format.name());

@@ -138,6 +138,15 @@ fn replaceable(path: &Path) -> anyhow::Result<bool> {
     }
 }
 
+/// The machine of a name, or the one for this processor.
+///
+/// # Errors
+/// If there is none.
+pub fn target(name: Option<&str>) -> anyhow::Result<Target> {
+    crate::cli::image_target(name)
+        .with_context(|| format!("no image is for this processor ({}): name a --target", std::env::consts::ARCH))
+}
+
 impl ImageBuildPlan {
     /// # Errors
     /// If a program cannot be in the image, with the reason.
@@ -146,9 +155,7 @@ impl ImageBuildPlan {
         if !is_container && (args.user.is_some() || !args.env.is_empty() || args.force) {
             bail!("--user, --env and --force are for containers (--target oci)");
         }
-        let target = args
-            .target()
-            .with_context(|| format!("no image is for this processor ({}): name a --target", std::env::consts::ARCH))?;
+        let target = target(args.target.as_deref())?;
         let format = format(&args, target)?;
         let root = built.as_ref().map(|built| built.sysroot.as_path()).or(args.root.as_deref());
         let sysroot = root.map(folder).transpose()?;

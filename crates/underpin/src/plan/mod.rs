@@ -29,6 +29,7 @@ pub use bundle::BundleCommand;
 pub use check::CheckPlan;
 pub use image::{
     Built as BuiltPackages, Container, ImageBuildPlan, ImageRunPlan, ImageSdkPlan, MachineFiles, store as image_store,
+    target as image_target,
 };
 pub use run::RunPlan;
 pub use storm::StormPlan;

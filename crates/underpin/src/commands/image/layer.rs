@@ -2,16 +2,15 @@
 
 use super::packages::packages;
 use super::tools::Toolbox;
-use crate::cli::{ImageLayerAction, ImageLayerArgs, image_target};
+use crate::cli::{ImageLayerAction, ImageLayerArgs};
 use crate::exit::Exit;
 use crate::plan::image_store;
 use crate::screen::Screen;
-use anyhow::Context;
+use underpin_image::ImageError;
 use underpin_image::layer::{Layer, Layers};
 use underpin_image::package::{PatchCheck, check_change};
 use underpin_image::recipe::{Change, Given, Origin, RecipeError, Resolved};
 use underpin_image::store::{Access, Store};
-use underpin_image::{ImageError, Target};
 use underpin_report::document::image_layer::{ImageChange, ImageLayer, ImageRecipeLine};
 use underpin_report::{ImageLayerDocument, text};
 
@@ -21,16 +20,15 @@ use underpin_report::{ImageLayerDocument, text};
 /// If a layer is wrong, or sources cannot be fetched.
 pub fn run(args: &ImageLayerArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
     let layers = Layers::read(&args.layer)?;
-    let target = image_target(args.target.as_deref()).context("no image is for this processor: name a --target")?;
-    let board = args.target.as_deref().unwrap_or(target.name());
-    let toolbox = Toolbox::new(args.libc, target, board, args.toolchain)?;
+    let toolbox = Toolbox::new(args.libc, args.target.as_deref(), args.toolchain)?;
+    let board = args.target.as_deref().unwrap_or(toolbox.target.name());
     if let Some(name) = args.name.as_ref().filter(|name| layers.recipe(name).is_none()) {
         return Err(RecipeError::Unknown { name: name.clone(), by: None }.into());
     }
     let resolved = args.name.as_ref().map(|name| layers.resolve(name, &toolbox.selection)).transpose()?;
     let changes = match args.action {
         ImageLayerAction::Show => None,
-        ImageLayerAction::Check => Some(Check { args, layers: &layers, toolbox: &toolbox, target }.all()?),
+        ImageLayerAction::Check => Some(Check { args, layers: &layers, toolbox: &toolbox }.all()?),
     };
     let document = ImageLayerDocument {
         schema: underpin_report::document::SchemaTag::new(),
@@ -103,7 +101,6 @@ struct Check<'a> {
     args: &'a ImageLayerArgs,
     layers: &'a Layers,
     toolbox: &'a Toolbox,
-    target: Target,
 }
 
 impl Check<'_> {
@@ -125,7 +122,7 @@ impl Check<'_> {
     }
 
     fn change(&self, recipe: &Resolved, change: &Change, store: &Store) -> anyhow::Result<ImageChange> {
-        let (patches, cause_holds) = check_change(recipe, change, store, self.access(), self.target.debian())?;
+        let (patches, cause_holds) = check_change(recipe, change, store, self.access(), self.toolbox.target.debian())?;
         let applies = (!patches.is_empty()).then(|| {
             let wrong = patches.iter().find(|check| **check != PatchCheck::Applies);
             match wrong {
@@ -152,7 +149,7 @@ impl Check<'_> {
         let without = self.layers.resolve_without(&recipe.name, &self.toolbox.selection, Some(&change.origin))?;
         let mut all = self.layers.closure(&without.needs, &self.toolbox.selection)?;
         all.push(without);
-        match packages(&all, self.toolbox, self.target, store, self.access()) {
+        match packages(&all, self.toolbox, store, self.access()) {
             Ok(_) => Ok(false),
             Err(error) => match error.downcast_ref::<ImageError>() {
                 Some(ImageError::Build { .. } | ImageError::Recipe(_)) => Ok(true),

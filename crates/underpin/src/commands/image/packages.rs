@@ -38,10 +38,8 @@ struct Wanted {
 pub fn run(args: ImageBuildArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
     let Some(libc) = args.libc else { bail!("--libc is missing") };
     let layers = Layers::read(&args.layer)?;
-    let target = args.target().context("no image is for this processor: name a --target")?;
-    let board = args.target.as_deref().unwrap_or(target.name());
-    let toolbox = Toolbox::new(libc, target, board, args.toolchain)?;
-    let wanted = Wanted::new(&args.programs, &layers, libc, target, &toolbox)?;
+    let toolbox = Toolbox::new(libc, args.target.as_deref(), args.toolchain)?;
+    let wanted = Wanted::new(&args.programs, &layers, libc, &toolbox)?;
     if args.dry_run {
         let document = planned(&wanted, &args);
         if args.display.json {
@@ -53,7 +51,7 @@ pub fn run(args: ImageBuildArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
     }
     let store = image_store()?;
     let access = if args.offline { Access::Offline } else { Access::Online };
-    let packages = packages(&wanted.recipes, &toolbox, target, &store, access)?;
+    let packages = packages(&wanted.recipes, &toolbox, &store, access)?;
     let folder = tempfile::Builder::new().prefix("root-").tempdir_in(store.folder())?;
     let built = wanted.rooted(&packages, &toolbox, folder.path())?;
     build::run(&ImageBuildPlan::new(args, Some(built))?, screen)
@@ -66,12 +64,11 @@ pub fn run(args: ImageBuildArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
 pub fn packages(
     recipes: &[Resolved],
     toolbox: &Toolbox,
-    target: Target,
     store: &Store,
     access: Access,
 ) -> anyhow::Result<Vec<Package>> {
     std::fs::create_dir_all(store.folder()).with_context(|| store.folder().display().to_string())?;
-    let tools = toolbox.ready(target)?;
+    let tools = toolbox.ready()?;
     let progress = Progress::words();
     let tell = |event: Event<'_>| match event {
         Event::Fetching(name) => progress.say(format!("fetching {name} ...")),
@@ -85,13 +82,7 @@ pub fn packages(
 }
 
 impl Wanted {
-    fn new(
-        given: &[PathBuf],
-        layers: &Layers,
-        libc: LibcName,
-        target: Target,
-        toolbox: &Toolbox,
-    ) -> anyhow::Result<Wanted> {
+    fn new(given: &[PathBuf], layers: &Layers, libc: LibcName, toolbox: &Toolbox) -> anyhow::Result<Wanted> {
         let (mut names, mut command) = (Vec::new(), None);
         for name in given {
             let name = name.display().to_string();
@@ -115,7 +106,7 @@ impl Wanted {
             all.push(of_command_line(LIBRARY));
         }
         let recipes = layers.closure(&all, &toolbox.selection)?;
-        Ok(Wanted { target, names, recipes, command })
+        Ok(Wanted { target: toolbox.target, names, recipes, command })
     }
 
     /// The root file system, and what the image and its documents say about it.

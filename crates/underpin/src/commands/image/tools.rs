@@ -3,6 +3,7 @@
 use crate::cli::{CompilerName, LibcName};
 use crate::commands::build::steps::execute;
 use crate::linked;
+use crate::plan::image_target;
 use anyhow::{Context, bail};
 use std::path::Path;
 use std::time::Duration;
@@ -21,25 +22,24 @@ const LOOK: Duration = Duration::from_millis(50);
 /// What builds packages for a target.
 pub struct Toolbox {
     plan: Plan,
+    /// The machine.
+    pub target: Target,
     /// What programs are confirmed against.
-    pub spec: Spec,
+    spec: Spec,
     /// What is linked into them.
-    pub objects: Vec<LinkObject>,
+    objects: Vec<LinkObject>,
     /// What conditions of layers see.
     pub selection: Selection,
 }
 
 impl Toolbox {
-    /// Chooses the tools; makes nothing.
+    /// Chooses the tools for a machine as it was named, or for the one with this processor; makes nothing.
     ///
     /// # Errors
     /// If nothing here builds for the target, with the command that installs what is missing.
-    pub fn new(
-        libc: LibcName,
-        target: Target,
-        board: &str,
-        toolchain: Option<CompilerName>,
-    ) -> anyhow::Result<Toolbox> {
+    pub fn new(libc: LibcName, machine: Option<&str>, toolchain: Option<CompilerName>) -> anyhow::Result<Toolbox> {
+        let target = image_target(machine)?;
+        let board = machine.unwrap_or(target.name());
         let processor: Processor = target.processor().parse()?;
         let (library, linkage) = match libc {
             LibcName::Musl => (CLibrary::Musl, Linkage::Static),
@@ -82,14 +82,14 @@ impl Toolbox {
             toolchain: plan.toolchain.family.map_or("gcc", CompilerFamily::name).to_owned(),
             board: board.split('-').next().filter(|first| *first == "oci").unwrap_or(board).to_owned(),
         };
-        Ok(Toolbox { plan, spec, objects, selection })
+        Ok(Toolbox { plan, target, spec, objects, selection })
     }
 
     /// Makes the tools, unless they are there.
     ///
     /// # Errors
     /// If they cannot be made.
-    pub fn ready(&self, target: Target) -> anyhow::Result<Tools> {
+    pub fn ready(&self) -> anyhow::Result<Tools> {
         self.make()?;
         let objects: Vec<&[u8]> = self.objects.iter().map(|object| object.bytes.as_slice()).collect();
         let objects = underpin_image::package::digest(&objects);
@@ -97,8 +97,8 @@ impl Toolbox {
         let exported = self.plan.exported().into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
         Ok(Tools {
             libc: self.selection.libc.clone(),
-            processor: target.processor().to_owned(),
-            debian: target.debian().to_owned(),
+            processor: self.target.processor().to_owned(),
+            debian: self.target.debian().to_owned(),
             identity: format!("{}; {}; {objects}", self.spec, self.plan.toolchain.words),
             environment: environment.chain(exported).collect(),
             triple: self.spec.gnu_triple(),

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use underpin_build::{CLibrary, Linkage, Processor, Request, SpecText};
 use underpin_image::sdk::Wanted;
 use underpin_image::store::{Access, Store};
-use underpin_image::{Image, Target};
+use underpin_image::Image;
 
 /// An SDK to write.
 pub struct ImageSdkPlan {
@@ -31,11 +31,7 @@ impl ImageSdkPlan {
     pub fn new(args: ImageSdkArgs) -> anyhow::Result<ImageSdkPlan> {
         let image = args.image.as_deref().map(Image::open).transpose()?;
         let of_image = image.as_ref().map(Image::target).transpose()?;
-        let own = || Target::ALL.into_iter().find(|target| target.processor() == std::env::consts::ARCH);
-        let target =
-            args.target.or(of_image).or_else(own).with_context(|| {
-                format!("no image is for this processor ({}): name a --target", std::env::consts::ARCH)
-            })?;
+        let target = args.target.or(of_image).map_or_else(|| super::target(None), Ok)?;
         let (libc, linkage) = image.as_ref().map_or((CLibrary::Musl, None), of_programs);
         let text = SpecText {
             libc: args.libc.unwrap_or(libc),
