@@ -1,9 +1,12 @@
 //! The archives that the system's cpio(1) reads are those that we write, and the same tree is the same bytes.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use std::collections::BTreeMap;
+#[path = "common/files.rs"]
+mod files;
+
+use files::found;
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use underpin_image::write::cpio;
@@ -20,29 +23,6 @@ fn cpio_says(archive: &[u8], words: &[&str], folder: &Path) -> String {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     fs::remove_file(&file).unwrap();
     String::from_utf8(output.stdout).unwrap()
-}
-
-/// Name, mode, time, and content or target of all that is below a folder.
-fn found(folder: &Path) -> BTreeMap<String, (u32, i64, Vec<u8>)> {
-    let mut all = BTreeMap::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(next) = folders.pop() {
-        for entry in fs::read_dir(next).unwrap() {
-            let path = entry.unwrap().path();
-            let data = path.symlink_metadata().unwrap();
-            let content = if data.is_dir() {
-                folders.push(path.clone());
-                Vec::new()
-            } else if data.is_symlink() {
-                fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes()
-            } else {
-                fs::read(&path).unwrap()
-            };
-            let name = path.strip_prefix(folder).unwrap().display().to_string();
-            all.insert(name, (data.mode(), data.mtime(), content));
-        }
-    }
-    all
 }
 
 #[test]
@@ -63,11 +43,11 @@ fn cpio_lists_and_extracts_what_was_put_in() {
     cpio_says(&archive, &["-idm"], folder.path());
     let found = found(folder.path());
     assert_eq!(found.len(), tree.len());
-    assert_eq!(found["usr/bin/su"], (0o104_755, 1_700_000_000, vec![7; 4097]));
-    assert_eq!(found["usr/bin/empty"], (0o100_600, 1_700_000_000, Vec::new()));
-    assert_eq!(found["usr/bin/odd name\u{e9}"], (0o100_640, 1_700_000_000, b"abc".to_vec()));
-    assert_eq!((found["tmp"].0, found["tmp"].1), (0o041_777, 1_700_000_000));
-    assert_eq!(found["lib"].2, b"usr/lib");
+    assert_eq!(found[Path::new("usr/bin/su")], (0o104_755, 1_700_000_000, vec![7; 4097]));
+    assert_eq!(found[Path::new("usr/bin/empty")], (0o100_600, 1_700_000_000, Vec::new()));
+    assert_eq!(found[Path::new("usr/bin/odd name\u{e9}")], (0o100_640, 1_700_000_000, b"abc".to_vec()));
+    assert_eq!((found[Path::new("tmp")].0, found[Path::new("tmp")].1), (0o041_777, 1_700_000_000));
+    assert_eq!(found[Path::new("lib")].2, b"usr/lib");
 }
 
 #[test]

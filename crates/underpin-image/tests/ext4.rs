@@ -1,9 +1,13 @@
 //! What e2fsprogs reads in the ext4 file systems that we write: the tree, and no error.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "common/files.rs"]
+mod files;
+
+use files::found;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use underpin_image::write::{Place, ext4};
@@ -54,29 +58,6 @@ fn every_kind() -> Tree {
         tree.add(name, Entry::file(number.to_string().into_bytes(), 0o644)).unwrap();
     }
     tree
-}
-
-/// Mode, time, and content or target of all below a folder.
-fn found(folder: &Path) -> BTreeMap<PathBuf, (u32, i64, Vec<u8>)> {
-    let (mut all, mut folders) = (BTreeMap::new(), vec![folder.to_owned()]);
-    while let Some(next) = folders.pop() {
-        for entry in fs::read_dir(next).unwrap() {
-            let path = entry.unwrap().path();
-            let data = path.symlink_metadata().unwrap();
-            let content = if data.is_dir() {
-                folders.push(path.clone());
-                Vec::new()
-            } else if data.is_symlink() {
-                fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes()
-            } else if data.is_file() {
-                fs::read(&path).unwrap()
-            } else {
-                data.rdev().to_le_bytes().to_vec()
-            };
-            all.insert(path.strip_prefix(folder).unwrap().to_owned(), (data.mode(), data.mtime(), content));
-        }
-    }
-    all
 }
 
 /// What [`found`] is expected to find, owners left out: `rdump` gives those only to root.
