@@ -118,7 +118,7 @@ impl Build<'_> {
         let mut words = vec!["./configure".to_owned()];
         if by_autoconf {
             words.push(format!("--host={}", self.tools.triple));
-            words.push("--build=x86_64-pc-linux-gnu".to_owned());
+            words.push(format!("--build={}-pc-linux-gnu", std::env::consts::ARCH));
             words.extend(["--prefix=/usr", "--sysconfdir=/etc", "--disable-dependency-tracking"].map(str::to_owned));
             let usual = ["disable-shared", "enable-static"].into_iter().filter(|_| self.tools.is_static);
             // What the recipe says of an option, `false` above all, counts instead.
