@@ -41,7 +41,7 @@ fn a_layer_of_ones_own_builds_and_says_what_no_longer_applies() {
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     assert!(output.stdout.contains("hello    1.0"), "{}", output.stdout);
     // What the image starts was made from the patched sources, and the sources are as they were.
-    let built = dir.must("find", ["cache", "-path", "*/root/usr/bin/hello"]);
+    let built = dir.must("find", ["cache", "-path", "*/usr/bin/hello"]);
     assert_eq!(dir.must(dir.join(built.trim()).to_str().unwrap(), [] as [&str; 0]).trim(), "hello, world");
     assert_eq!(fs::read_to_string(dir.join("my-layer/hello-src/hello.c")).unwrap(), SOURCE);
 

@@ -110,7 +110,8 @@ pub struct Rooted {
     pub owners: BTreeMap<PathBuf, String>,
 }
 
-/// Puts what packages have for an image into a folder, and what of it is no program into a second one; neither is there yet.
+/// Copies the files that packages put into an image to one folder, and those that are not programs to a second folder as well.
+/// The caller names folders that do not exist yet.
 ///
 /// # Errors
 /// If two packages have one file, one has nothing, or a file cannot be written.

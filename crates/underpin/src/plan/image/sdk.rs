@@ -5,9 +5,9 @@ use crate::linked;
 use anyhow::{Context, bail};
 use std::path::PathBuf;
 use underpin_build::{CLibrary, Linkage, Processor, Request, SpecText};
+use underpin_image::Image;
 use underpin_image::sdk::Wanted;
 use underpin_image::store::{Access, Store};
-use underpin_image::Image;
 
 /// An SDK to write.
 pub struct ImageSdkPlan {
