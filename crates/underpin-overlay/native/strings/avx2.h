@@ -43,15 +43,7 @@ INLINE M LEVEL(pair_or_end)(V v, V c, V w, V d)
 INLINE int LEVEL(nonzero)(V v) { return LEVEL(zeros)(v) != 0xFFFFFFFF; }
 /* Zero where a and b differ, or both end. a is read once, where the compiler would read it twice from memory. */
 INLINE V LEVEL(alike)(V a, V b) { HELD(a); return _mm256_min_epu8(a, _mm256_cmpeq_epi8(a, b)); }
-INLINE M LEVEL(parting)(V a, V b) { return LEVEL(zeros)(LEVEL(alike)(a, b)); }
-INLINE M LEVEL(parting4)(const char *a, const char *b)
-{
-  V v = LEVEL(least)(LEVEL(alike)(LEVEL(load)(a), LEVEL(loadu)(b)), LEVEL(alike)(LEVEL(load)(a + W), LEVEL(loadu)(b + W)));
-  ORDERED(v);
-  V w = LEVEL(least)(LEVEL(alike)(LEVEL(load)(a + 2 * W), LEVEL(loadu)(b + 2 * W)),
-                     LEVEL(alike)(LEVEL(load)(a + 3 * W), LEVEL(loadu)(b + 3 * W)));
-  return LEVEL(zeros)(LEVEL(least)(v, w));
-}
+#include "parting.h"
 INLINE size_t LEVEL(first)(M m) { return (size_t)(unsigned)__builtin_ctz(m); }
 INLINE size_t LEVEL(last)(M m) { return (size_t)(unsigned)(31 ^ __builtin_clz(m)); }
 INLINE size_t LEVEL(before_first)(M m) { return _tzcnt_u32(m); }
