@@ -2,14 +2,14 @@
 
 use crate::bind::Scope;
 use crate::layout::{DYNAMIC_ENTRIES, Layout, PAGE, up};
-use crate::object::{Malformed, Object, u64_at};
+use crate::object::{Malformed, Object};
 use crate::relocate::{IRELATIVE, NewReloc, RELATIVE, Relocated, Relocator, TPOFF};
 use crate::sections::{self, ALLOC, EXECUTE, MemberSections, Section, TLS, WRITE};
 use crate::tables::{Maker, Tables};
 use crate::{Closure, Fused, Names, Plan, Refusal, frames, note};
 use bstr::{BString, ByteSlice};
 use std::collections::{HashMap, HashSet};
-use underpin_elf::SegmentKind;
+use underpin_elf::{Notes, SegmentKind};
 
 const DF_BIND_NOW: u64 = 8;
 const DF_STATIC_TLS: u64 = 0x10;
@@ -48,7 +48,7 @@ struct Requests {
 
 pub(crate) fn write(closure: &Closure, objects: &[Object], plan: &Plan, names: &Names) -> Result<Fused, Refusal> {
     let requests = requests(closure, objects, plan);
-    let notes = merged(closure, objects, plan, None);
+    let mut notes = merged(closure, objects, plan);
     let needed = (requests.shared.len() + requests.own.len()) as u64;
     let layout = Layout::new(objects, &plan.members, note::write(&notes).len() as u64, needed);
     let paths: Vec<BString> = closure.objects.iter().map(|member| member.path.clone()).collect();
@@ -71,7 +71,9 @@ pub(crate) fn write(closure: &Closure, objects: &[Object], plan: &Plan, names: &
     let arrays = Arrays::new(closure, objects, &layout, &mut relocated).map_err(malformed)?;
     let frames = frames::collect(objects, &layout).map_err(malformed)?;
     let writer = Writer { objects, layout: &layout, requests: &requests, names };
-    let notes = merged(closure, objects, plan, Some(&layout));
+    for (note, member) in notes.iter_mut().zip(&plan.members) {
+        note.base = layout.place_of(*member).map_or(0, |place| place.base);
+    }
     let bytes = writer.file(&mut tables, &mut relocated, &arrays, &frames, &notes, members)?;
     Ok(Fused {
         bytes,
@@ -132,17 +134,18 @@ fn search_path(closure: &Closure, objects: &[Object], plan: &Plan) -> Vec<BStrin
     all
 }
 
-fn merged(closure: &Closure, objects: &[Object], plan: &Plan, layout: Option<&Layout>) -> Vec<note::Merged> {
+/// The members for the note; where they lie is not known yet.
+fn merged(closure: &Closure, objects: &[Object], plan: &Plan) -> Vec<note::Merged> {
     let one = |&index: &usize| {
-        let member = &closure.objects[index];
-        let dynamic = objects[index].elf.dynamic.as_ref();
+        let (member, elf) = (&closure.objects[index], &objects[index].elf);
+        let build_id = Notes::read(member.bytes, elf).ok().and_then(|notes| notes.build_id);
         note::Merged {
             path: member.path.clone(),
-            soname: dynamic.and_then(|dynamic| dynamic.soname.clone()).unwrap_or_default(),
-            build_id: objects[index].build_id(),
+            soname: elf.dynamic.as_ref().and_then(|dynamic| dynamic.soname.clone()).unwrap_or_default(),
+            build_id: build_id.map(|id| id.to_string()).unwrap_or_default(),
             size: member.bytes.len() as u64,
             modified: member.modified,
-            base: layout.and_then(|layout| layout.place_of(index)).map_or(0, |place| place.base),
+            base: 0,
         }
     };
     plan.members.iter().map(one).collect()
@@ -544,26 +547,6 @@ fn stub(at: u64, list: u64) -> [u8; 45] {
     let distance = (list.wrapping_sub(at + 8)) as u32;
     code[4..8].copy_from_slice(&distance.to_le_bytes());
     code
-}
-
-impl Object<'_> {
-    /// The build-id in hexadecimal, empty if there is none.
-    fn build_id(&self) -> String {
-        for segment in self.elf.segments.iter().filter(|segment| segment.kind == SegmentKind::Note) {
-            let Ok(mut rest) = self.memory(segment.vaddr.0, segment.file_size) else { continue };
-            while rest.len() >= 12 {
-                let head = u64_at(rest, 0);
-                let (name, size) = ((head as u32).next_multiple_of(4) as usize, (head >> 32) as usize);
-                let body = rest.get(12 + name..).and_then(|body| body.get(..size));
-                if rest.get(8..16) == Some(b"\x03\0\0\0GNU\0") {
-                    return body.unwrap_or_default().iter().map(|byte| format!("{byte:02x}")).collect();
-                }
-                let align = if segment.align == 8 { 8 } else { 4 };
-                rest = rest.get((12 + name + size).next_multiple_of(align)..).unwrap_or_default();
-            }
-        }
-        String::new()
-    }
 }
 
 // The dynamic section is laid out before its entries are known.
