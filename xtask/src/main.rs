@@ -19,6 +19,7 @@ mod picture;
 mod run;
 mod sanitize;
 mod setup;
+mod silence;
 mod statics;
 mod systems;
 mod test;

@@ -2,6 +2,7 @@
 
 use crate::run;
 use crate::setup::Installed;
+use crate::silence::{SILENT, Watch};
 use crate::statics::Released;
 use anyhow::{Context, bail};
 use std::io::{BufRead, BufReader};
@@ -22,8 +23,10 @@ const SLOWEST: usize = 8;
 struct Tally {
     passed: u64,
     failed: u64,
-    /// The test program that runs now.
+    /// The test program that was last begun.
     program: String,
+    /// It has not ended yet.
+    running: bool,
     /// Seconds that each took.
     times: Vec<(f64, String)>,
 }
@@ -55,14 +58,17 @@ pub fn all(installed: Option<&Installed>, released: &[Released]) -> anyhow::Resu
     // It holds the writing ends; reading ends only once they are closed.
     drop(command);
     let (mut tally, mut failures) = (Tally::default(), Failures::default());
+    let watch = Watch::over(child.id(), SILENT);
     for line in BufReader::new(output).split(b'\n') {
         let line = String::from_utf8_lossy(&line?).into_owned();
         tally.add(&line);
+        watch.line(tally.running.then_some(tally.program.as_str()));
         for line in failures.pass(line) {
             println!("{line}");
         }
     }
     let status = child.wait()?;
+    watch.stop();
     let closing = format!("{} passed, {} failed", tally.passed, tally.failed);
     let report = format!("{}{closing}\n", tally.slowest(begun.elapsed().as_secs_f64()));
     std::fs::create_dir_all("target")?;
@@ -125,9 +131,10 @@ impl Tally {
     /// Reads cargo's `Running tests/a.rs (target/debug/deps/a-0123)` and `test result: ok. 5 passed; 0 failed; ...`.
     fn add(&mut self, line: &str) {
         if let Some(program) = running(line) {
-            self.program = program;
+            (self.program, self.running) = (program, true);
         }
         let Some(result) = line.strip_prefix("test result: ") else { return };
+        self.running = false;
         let words: Vec<&str> = result.split([' ', ';']).collect();
         let before = |word: &str| {
             let at = words.iter().position(|found| *found == word)?;

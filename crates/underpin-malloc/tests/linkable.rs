@@ -71,11 +71,13 @@ int main(void) {
     if (getline(&line, &size, file) < 0) return 22;
     free(line);
     fclose(file);
+#ifndef NO_FORK
     pid_t child = fork();
     if (!child) { work(0); _exit(0); }
     int status;
     waitpid(child, &status, 0);
     if (status) return 23;
+#endif
     puts("done");
 }
 "#;
@@ -137,8 +139,11 @@ fn a_program_for_another_processor_runs_on_it() {
     assert!(written.len() >= 4, "{written:?}");
     for (name, object) in written {
         let object = object.to_str().expect("a UTF-8 path");
-        let flags = ["-static", "-O1", "-fno-builtin", "-w", object, &beside, "family.c", "-pthread", "-o", "family"];
-        dir.must("aarch64-linux-gnu-gcc", flags);
+        // No fork after threads: glib's allocator inside QEMU may be locked by one of QEMU's own (QEMU issue 285), and with
+        // snmalloc's addresses QEMU before 8.0 has 1.6 GB to copy. What is called before and after a fork is the same code
+        // for every processor, and runs above.
+        let flags = ["-static", "-O1", "-fno-builtin", "-w", "-DNO_FORK", object, &beside, "family.c", "-pthread"];
+        dir.must("aarch64-linux-gnu-gcc", flags.iter().chain(&["-o", "family"]));
         let output = Output::of(dir.command("qemu-aarch64").arg(dir.join("family")));
         assert_eq!((output.code, output.stdout.trim()), (Some(0), "done"), "{name}: {}", output.stderr);
     }

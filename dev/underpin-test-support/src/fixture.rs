@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
@@ -200,18 +201,65 @@ fn started(command: &mut Command) -> io::Result<std::process::Output> {
     command.output()
 }
 
+/// After this time a command hangs, and does not only take long: the slowest of a test takes a minute where nothing else
+/// runs.
+const DEADLINE: Duration = Duration::from_secs(400);
+
+/// Runs a function that starts children and waits for them. At the deadline they and their descendants are killed, which
+/// ends the wait; says whether that happened.
+fn within<T>(deadline: Duration, wait: impl FnOnce() -> T) -> (T, bool) {
+    // PID/task/TID: a child is in the list of the thread that forked it.
+    let thread = fs::read_link("/proc/thread-self").expect("the thread's folder in /proc");
+    let (done, ended) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        let watch = scope.spawn(move || {
+            let late = ended.recv_timeout(deadline) == Err(mpsc::RecvTimeoutError::Timeout);
+            if late {
+                let mut found = Vec::new();
+                descendants(&Path::new("/proc").join(thread), &mut found);
+                let _ = Command::new("kill").arg("-KILL").args(found).status();
+            }
+            late
+        });
+        let result = wait();
+        drop(done);
+        (result, watch.join().expect("the watch ends"))
+    })
+}
+
+/// Adds the processes below a thread, the parents first.
+fn descendants(thread: &Path, found: &mut Vec<String>) {
+    for child in fs::read_to_string(thread.join("children")).unwrap_or_default().split_whitespace() {
+        found.push(child.to_owned());
+        let threads = fs::read_dir(Path::new("/proc").join(child).join("task")).into_iter().flatten().flatten();
+        threads.for_each(|thread| descendants(&thread.path(), found));
+    }
+}
+
 impl Output {
     /// Runs a command to its end.
     ///
     /// # Panics
-    /// If it cannot be started.
+    /// If it cannot be started, or has not ended after some minutes.
     #[must_use]
     pub fn of(command: &mut Command) -> Output {
-        let output = started(command).unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
+        Output::within(DEADLINE, command)
+    }
+
+    /// Runs a command to its end, which must come before a deadline.
+    ///
+    /// # Panics
+    /// If it cannot be started, or has not ended at the deadline; it and its descendants are killed then.
+    #[must_use]
+    pub fn within(deadline: Duration, command: &mut Command) -> Output {
+        let (output, late) = within(deadline, || started(command));
+        let output = output.unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(!late, "{command:?} did not end within {} s, and was killed:\n{stderr}", deadline.as_secs());
         Output {
             code: output.status.code(),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+            stderr: stderr.into_owned(),
         }
     }
 }

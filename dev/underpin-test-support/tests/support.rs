@@ -3,6 +3,7 @@
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
+use std::time::{Duration, Instant};
 use underpin_test_support::{Fixture, Output, available, missing, need, traced_objects};
 
 #[test]
@@ -75,4 +76,21 @@ fn written_programs_can_be_executed_while_other_threads_start_processes() {
         done.store(true, Relaxed);
         assert!(busy.is_none(), "{busy:?}");
     });
+}
+
+#[test]
+fn what_does_not_end_fails_at_its_deadline_with_all_that_it_started() {
+    let dir = Fixture::new();
+    let begun = Instant::now();
+    // The shell's child holds the pipe to the test open.
+    let script = "echo waiting >&2; (sleep 1000; true) & echo $! > child; wait";
+    let ended = std::panic::catch_unwind(|| {
+        Output::within(Duration::from_secs(2), dir.command("sh").args(["-c", script])).code
+    });
+    let said = *ended.expect_err("a panic").downcast::<String>().expect("a text");
+    assert!(said.contains("did not end within 2 s") && said.contains("waiting"), "{said}");
+    assert!(begun.elapsed() < Duration::from_secs(500), "it waited for the child");
+    let child = std::fs::read_to_string(dir.join("child")).expect("the child's number");
+    let state = std::fs::read_to_string(format!("/proc/{}/stat", child.trim())).unwrap_or_default();
+    assert!(state.is_empty() || state.contains(") Z "), "the child runs: {state}");
 }
