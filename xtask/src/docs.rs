@@ -29,13 +29,14 @@ const VERBS: [&str; 20] = [
     "doctor",
 ];
 /// Verbs with a document of their own: `report` shows that of `bench`.
-const DOCUMENTS: [&str; 20] = [
+const DOCUMENTS: [&str; 21] = [
     "survey",
     "tree",
     "check",
     "tags",
     "trace",
     "bind",
+    "fuse",
     "unbind",
     "verify",
     "bundle",

@@ -42,8 +42,10 @@ pub fn all(installed: Option<&Installed>, released: &[Released]) -> anyhow::Resu
     let begun = Instant::now();
     // Cargo names the test programs on standard error, so one pipe takes both: that keeps them in order.
     let (output, input) = std::io::pipe()?;
-    let mut command = Command::new(cargo);
-    command.args(["test", "--workspace", "--no-fail-fast"]).stdin(Stdio::null());
+    // Tests send these signals, and a shell starts what is in its background with SIGINT ignored: so would be all below it.
+    let mut command = Command::new("env");
+    command.args(["--default-signal=INT,QUIT,HUP", &cargo, "test", "--workspace", "--no-fail-fast"]);
+    command.stdin(Stdio::null());
     command.stdout(input.try_clone()?).stderr(input);
     command.envs(released.iter().map(|file| (file.variable, &file.path)));
     if let Some(installed) = installed {

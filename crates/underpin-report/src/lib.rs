@@ -30,6 +30,7 @@ pub use document::build::BuildDocument;
 pub use document::bundle::BundleDocument;
 pub use document::check::CheckDocument;
 pub use document::doctor::DoctorDocument;
+pub use document::fuse::FuseDocument;
 pub use document::image::{ImageBuildDocument, ImageRunDocument};
 pub use document::image_doctor::ImageDoctorDocument;
 pub use document::image_layer::ImageLayerDocument;

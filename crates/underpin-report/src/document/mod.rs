@@ -11,6 +11,7 @@ pub mod build;
 pub mod bundle;
 pub mod check;
 pub mod doctor;
+pub mod fuse;
 pub mod gain;
 pub mod image;
 pub mod image_doctor;
@@ -56,6 +57,8 @@ pub enum Verb {
     Survey,
     /// `underpin bind`.
     Bind,
+    /// `underpin bind --fuse`.
+    Fuse,
     /// `underpin unbind`.
     Unbind,
     /// `underpin verify`.
@@ -88,13 +91,14 @@ pub enum Verb {
 
 impl Verb {
     /// All of them, in the order of the manual.
-    pub const ALL: [Verb; 20] = [
+    pub const ALL: [Verb; 21] = [
         Verb::Tree,
         Verb::Check,
         Verb::Tags,
         Verb::Trace,
         Verb::Survey,
         Verb::Bind,
+        Verb::Fuse,
         Verb::Unbind,
         Verb::Verify,
         Verb::Storm,
@@ -121,6 +125,7 @@ impl Verb {
             Verb::Trace => "trace",
             Verb::Survey => "survey",
             Verb::Bind => "bind",
+            Verb::Fuse => "fuse",
             Verb::Unbind => "unbind",
             Verb::Verify => "verify",
             Verb::Storm => "storm",
@@ -148,6 +153,7 @@ impl Verb {
             Verb::Trace => "underpin.trace/1",
             Verb::Survey => "underpin.survey/1",
             Verb::Bind => "underpin.bind/1",
+            Verb::Fuse => "underpin.fuse/1",
             Verb::Unbind => "underpin.unbind/1",
             Verb::Verify => "underpin.verify/1",
             Verb::Storm => "underpin.storm/1",
@@ -238,6 +244,7 @@ pub fn schema(verb: Verb) -> serde_json::Value {
         Verb::Trace => schema_of::<trace::TraceDocument>(),
         Verb::Survey => schema_of::<survey::SurveyDocument>(),
         Verb::Bind => schema_of::<bind::BindDocument>(),
+        Verb::Fuse => schema_of::<fuse::FuseDocument>(),
         Verb::Unbind => schema_of::<bind::UnbindDocument>(),
         Verb::Verify => schema_of::<verify::VerifyDocument>(),
         Verb::Storm => schema_of::<storm::StormDocument>(),

@@ -37,6 +37,9 @@ pub struct VerifyFile {
     /// were bound.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unrecorded: Vec<Raw>,
+    /// The file that stands for many libraries (`bind --fuse`); absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fused: Option<Raw>,
     /// Number of objects that it loads, besides itself.
     pub objects: usize,
     /// How far the real loader was asked.

@@ -424,6 +424,7 @@ fn verify_of(words: &mut Words) -> VerifyDocument {
         state: VerifyState::BoundWithoutRecord,
         not_undoable: Some(words.new_text()),
         unrecorded: vec![words.new_raw()],
+        fused: None,
         objects: 3,
         loader: LoaderAsked::ModelOnly,
         not_asked: Some(words.new_text()),

@@ -13,6 +13,7 @@ mod calls;
 mod check;
 mod doctor;
 mod findings;
+mod fuse;
 mod image;
 mod image_doctor;
 mod image_layer;
@@ -37,6 +38,7 @@ use crate::document::build::BuildDocument;
 use crate::document::bundle::BundleDocument;
 use crate::document::check::{AdviceRecord, CheckDocument};
 use crate::document::doctor::DoctorDocument;
+use crate::document::fuse::FuseDocument;
 use crate::document::image::{ImageBuildDocument, ImageRunDocument};
 use crate::document::image_doctor::ImageDoctorDocument;
 use crate::document::image_layer::ImageLayerDocument;
@@ -75,6 +77,8 @@ screens! {
     bind::bind_headline(BindDocument);
     /// What follows the headline of [`bind_headline`].
     bind::bind_details(BindDocument);
+    /// What became of programs whose libraries were to be merged.
+    fuse::fuse(FuseDocument);
     /// What unbinding does, or would do.
     bind::unbind(UnbindDocument);
     /// What to pass to the linker so that a later bind has room.

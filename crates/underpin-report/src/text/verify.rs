@@ -34,7 +34,14 @@ fn summary(text: &mut Text, document: &VerifyDocument, view: &View) {
         let spans = [Span::new(Role::Plain, words)];
         text.append(wrap(Line::new().with(Role::Dim, format!("  {name:<9}")), &spans, view.usable()));
     };
-    row("objects", "same device and inode, same load order, same order of initialisers".to_owned());
+    let fused = document.files.iter().filter(|file| file.fused.is_some()).count();
+    if fused < document.files.len() {
+        row("objects", "same device and inode, same load order, same order of initialisers".to_owned());
+    }
+    if fused > 0 {
+        let programs = count(fused, "program", "programs");
+        row("fused", format!("{programs}: one file stands for its libraries, and the others are loaded as before"));
+    }
     row("loader", format!("asked for {asked} of {}", count(document.files.len(), "file", "files")));
     let stale: usize = document.files.iter().map(|file| file.stale.len()).sum();
     row("stale", count(stale, "name", "names"));

@@ -8,9 +8,11 @@
 
 use super::change::{Done, Written, change, keep_for, take_back};
 use super::{
-    Baseline, Job, JobOutcome, JobPhase, Jobs, JobsSummary, Keep, Listing, ObjectResult, Opinion, Progress, Verifier,
+    Baseline, HeldFile, Job, JobOutcome, JobPhase, Jobs, JobsSummary, Keep, Listing, ObjectResult, Opinion, Progress,
+    Verifier,
 };
 use super::{BoundName, Disagreement, FileIdentity, JobKind, Leftovers, ReplaceError, clean, verify_rewritten};
+use crate::bytes::undo;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File};
@@ -139,11 +141,19 @@ impl Run<'_> {
         let programs: BTreeSet<PathBuf> = listed.chain(of_jobs).collect();
         self.progress.begin(JobPhase::Asking, programs.len());
         let ask = |path: PathBuf| {
-            let said = Baseline::of(&self.verifier, &path, Vec::new());
+            let original = self.jobs.fused.contains(&path).then(|| self.of_original(&path)).flatten();
+            let said = original.unwrap_or_else(|| Baseline::of(&self.verifier, &path, Vec::new()));
             self.progress.done(&path);
             (path, said)
         };
         programs.into_par_iter().map(ask).collect()
+    }
+
+    /// What the loader says of the original of a bound program, in the same folder; `None` if it cannot be restored.
+    fn of_original(&self, path: &Path) -> Option<Baseline> {
+        let held = HeldFile::open(path, None).ok()?;
+        let original = undo(&held.read().ok()?).ok()?;
+        held.beside(&original, |copy| Baseline::of(&self.verifier, copy, Vec::new())).ok()
     }
 
     fn replace_all(&self, units: &[Unit<'_>], baseline: &Baselines) -> Vec<Done> {

@@ -2,6 +2,7 @@
 
 use super::{BoundName, Disagreement, FileIdentity, Keep, Leftovers, ReplaceError, TIME_LIMIT, Verified};
 use crate::bytes::Rewrite;
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -40,6 +41,9 @@ pub struct Jobs {
     pub jobs: Vec<Job>,
     /// Programs that must still start with the same objects when all is done; those among the jobs are always checked.
     pub programs: Vec<PathBuf>,
+    /// Real paths of programs that load one file in place of their libraries: after the run they must start as their
+    /// originals do, and not as now.
+    pub fused: BTreeSet<PathBuf>,
     /// Further paths among which the other names of hard links are looked for, besides those of the jobs.
     pub scope: Vec<PathBuf>,
     /// What is kept of each file.
@@ -93,6 +97,7 @@ impl Jobs {
         Jobs {
             jobs,
             programs: Vec::new(),
+            fused: BTreeSet::new(),
             scope: Vec::new(),
             keep: Keep::default(),
             environment,

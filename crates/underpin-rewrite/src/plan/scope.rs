@@ -3,6 +3,7 @@
 //! Real files only, each once however many names it has. Below a directory symbolic links are not followed, so nothing
 //! outside it is touched; a link that the user names denotes the file it leads to.
 
+use super::model::FARMS;
 use bstr::{BStr, BString, ByteSlice};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -146,6 +147,8 @@ fn walk(root: &dyn Root, top: BString, candidates: &mut Vec<Candidate>, skipped:
                 continue;
             }
             match root.stat(path.as_ref()).map(|meta| meta.kind) {
+                // What is there was made by underpin, and is changed with the programs that use it.
+                Ok(FileKind::Directory) if name == FARMS => {}
                 Ok(FileKind::Directory) if depth < DEPTH => ahead.push((path, depth + 1)),
                 Ok(FileKind::Regular) => candidates.push(Candidate { path, named: false }),
                 Ok(_) => {}

@@ -35,6 +35,12 @@ use std::path::PathBuf;
     that is installed into one of the old folders later is not seen until bind runs\n\
     again; verify reports it.\n\
     \n\
+    --fuse takes programs for x86-64 and glibc. What glibc has, drivers, and libraries\n\
+    that ask who they are stay as they are, and so do all files but the program. The\n\
+    merged file is in .underpin beside the program. When a library is updated the\n\
+    program goes on with the old one until `bind --fuse` runs again; verify reports it.\n\
+    LD_PRELOAD no longer replaces what one merged library calls in another.\n\
+    \n\
     Exit codes: 0 fine; 1 one file of several was refused; 2 the only file was\n\
     refused, wrong use, or an error.\n\
     \n\
@@ -44,7 +50,8 @@ use std::path::PathBuf;
     underpin bind --flatten ./app           the closure, in the program alone\n  \
     underpin bind --relative /opt/tree      so that the tree may be moved\n  \
     underpin bind --exclude 'libmpi*' /opt/tree\n  \
-    underpin bind --reserve ./app           what to give the linker next time\n\
+    underpin bind --reserve ./app           what to give the linker next time\n  \
+    underpin bind --fuse ./app              its libraries as one file\n\
     \n\
     Next: `underpin verify PATH` proves that the same objects are loaded, now and\n\
     later; `underpin unbind PATH` restores every byte.")]
@@ -68,6 +75,10 @@ pub struct BindArgs {
     /// Bind by $ORIGIN, so that the whole tree may be moved
     #[arg(long, group = "shape")]
     pub relative: bool,
+
+    /// Merge the libraries of a program into one file beside it, for a faster start; from ten libraries on
+    #[arg(long, group = "shape", conflicts_with_all = ["place", "reserve"])]
+    pub fuse: bool,
 
     /// Print what to give the linker so that a later bind fits without a new segment
     #[arg(long, conflicts_with_all = ["json", "dry_run"])]

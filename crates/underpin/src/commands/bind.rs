@@ -1,5 +1,6 @@
 //! `underpin bind`: plans first, then changes files one by one, each verified before it replaces the old one.
 
+use super::fuse;
 use crate::exit::Exit;
 use crate::plan::{Action, BindRequest};
 use crate::progress::Progress;
@@ -28,8 +29,11 @@ pub fn run(request: BindRequest, screen: &mut Screen) -> anyhow::Result<Exit> {
         screen.text(Policy::EXAMPLE.as_bytes());
         return Ok(Exit::Fine);
     }
+    if request.fuse {
+        return fuse::run(&request, screen);
+    }
     let root = HostRoot::new();
-    let scope = scope(&root, &request.paths)?;
+    let scope = without_fused(scope(&root, &request.paths)?)?;
     let mut bindings = Planner::new(&root, request.environment.clone(), request.policy.clone()).plan(&scope);
     if request.action == Action::Reserve {
         screen.show(&text::reserve(&plan::reserve(&root, &bindings), &screen.view(request.verbosity)));
@@ -67,6 +71,24 @@ pub fn scope(root: &HostRoot, paths: &[PathBuf]) -> anyhow::Result<Scope> {
     if scope.files.is_empty() {
         let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
         bail!("no program and no library that names others in {}", names.join(", "));
+    }
+    Ok(scope)
+}
+
+/// The scope without programs that are fused: those name one file in place of their libraries.
+///
+/// # Errors
+/// If nothing else is there.
+fn without_fused(mut scope: Scope) -> anyhow::Result<Scope> {
+    scope.files.retain(|file| {
+        let fused = fuse::file_of(&path(&file.path)).is_some();
+        if fused {
+            screen::note(&format!("{}: fused, and left as it is; `underpin unbind` it first", file.path));
+        }
+        !fused
+    });
+    if scope.files.is_empty() {
+        bail!("every program here is fused");
     }
     Ok(scope)
 }

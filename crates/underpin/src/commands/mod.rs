@@ -7,6 +7,7 @@ mod builds;
 pub mod bundle;
 pub mod check;
 pub mod doctor;
+mod fuse;
 pub mod generate;
 pub mod image;
 pub mod run;

@@ -1,6 +1,7 @@
 //! `underpin unbind`: restores the original of every bound file in the given paths.
 
 use super::bind::{every_name, exit, path, scope};
+use super::fuse;
 use crate::exit::Exit;
 use crate::plan::UnbindPlan;
 use crate::progress::Progress;
@@ -28,10 +29,13 @@ pub fn run(plan: UnbindPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
         let (bound, hopeless): (Vec<_>, Vec<_>) = outlooks.into_iter().partition(|(_, outlook)| outlook.is_ok());
         let bound: Vec<PathBuf> = bound.into_iter().map(|(path, _)| path).collect();
         let farms = files::farms_of(&bound);
+        let fused = fuse::Fusions::of(&bound);
         let jobs = bound.into_iter().map(Job::unbind).collect();
         let scope = every_name(&scope);
-        let jobs = Jobs { scope, keep: plan.keep, ..Jobs::new(jobs, Environment::inherited()) };
+        let jobs =
+            Jobs { scope, keep: plan.keep, fused: fused.programs(), ..Jobs::new(jobs, Environment::inherited()) };
         let summary = files::run_all(&jobs, &Progress::parts());
+        fused.remove_unused();
         files::remove_unused(&farms).iter().for_each(|error| screen::note(error));
         (UnbindDocument::new(&summary, &hopeless, keeps_times), Some(summary))
     };

@@ -1,6 +1,7 @@
 //! `underpin verify`: bound programs compared with their unbound originals, by the model and by the real loader.
 
 use super::bind::{path, scope};
+use super::fuse;
 use super::tree::check;
 use crate::exit::Exit;
 use crate::plan::VerifyPlan;
@@ -84,6 +85,7 @@ impl Verifier<'_> {
             bound,
             not_undoable: bound.then(|| files::undoable(&place).err()).flatten(),
             unrecorded,
+            fused: None,
             objects: 0,
             loader: LoaderAsked::ModelOnly,
             not_asked: None,
@@ -109,9 +111,13 @@ impl Verifier<'_> {
             return None;
         }
         verified.objects = after.objects.len().saturating_sub(1);
-        match &status {
+        match (&status, fuse::file_of(&place)) {
+            (Status::Bound(_) | Status::Stale(..), Some(fused)) => {
+                verified.differences.extend(fuse::differences(&before, &after, &fused));
+                verified.fused = Some(fused.as_os_str().as_bytes().as_bstr().into());
+            }
             // Its original would search where the tree was before: what it loads now is compared with the record.
-            Status::Bound(record) | Status::Stale(record, _) if files::has_moved(&place) => {
+            (Status::Bound(record) | Status::Stale(record, _), None) if files::has_moved(&place) => {
                 verified.differences.extend(against_record(record, &after));
             }
             _ => {
@@ -166,6 +172,9 @@ impl Verifier<'_> {
         let before =
             target.beside(&original, |copy| Ok::<_, NotAsked>(self.judge.bindings(copy)?.renamed(copy, place)))??;
         let after = self.judge.bindings(place)?;
+        if let Some(file) = fuse::file_of(place) {
+            return Ok(fuse::same_symbols(&after, &before, &file)?);
+        }
         after.same_as(&before)?;
         Ok(after.len())
     }

@@ -23,6 +23,8 @@ pub struct BindRequest {
     pub keep: Keep,
     /// What to do with the plan.
     pub action: Action,
+    /// Whether libraries are merged into one file, instead of bound one by one.
+    pub fuse: bool,
     /// JSON instead of a screen.
     pub json: bool,
     /// How detailed the screen is.
@@ -72,6 +74,7 @@ impl BindRequest {
                 (_, _, true) => Action::Show,
                 _ => Action::CarryOut,
             },
+            fuse: args.fuse,
             json: args.display.json,
             verbosity: args.display.verbose,
         })

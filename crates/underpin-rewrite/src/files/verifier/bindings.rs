@@ -56,6 +56,48 @@ impl Bindings {
         Bindings { targets: targets.collect() }
     }
 
+    /// Checks that a file that many members were merged into stands for each of them: every reference of another object
+    /// leads to what it led to, or to the file if that was a member, and what the file asks of others it gets from where
+    /// a member got it. Returns how many references were compared.
+    ///
+    /// # Errors
+    /// The first one that is bound to something else.
+    pub fn same_as_merged(
+        &self,
+        before: &Bindings,
+        members: &BTreeSet<PathBuf>,
+        file: &Path,
+    ) -> Result<usize, Disagreement> {
+        let merged = |path: &PathBuf| if members.contains(path) { file.to_path_buf() } else { path.clone() };
+        let mut expected: BTreeMap<Reference, BTreeSet<PathBuf>> = BTreeMap::new();
+        for ((from, symbol), targets) in &before.targets {
+            expected.entry((merged(from), symbol.clone())).or_default().extend(targets.iter().map(merged));
+        }
+        let show = |targets: &BTreeSet<PathBuf>| {
+            targets.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+        };
+        let wrong = |reference: &Reference, then: &BTreeSet<PathBuf>, now: &BTreeSet<PathBuf>| Disagreement::Symbol {
+            symbol: reference.1.clone(),
+            from: reference.0.display().to_string(),
+            before: show(then),
+            now: show(now),
+        };
+        let nothing = BTreeSet::new();
+        for (reference, then) in expected.iter().filter(|((from, _), _)| from != file) {
+            let now = self.targets.get(reference).unwrap_or(&nothing);
+            if now != then {
+                return Err(wrong(reference, then, now));
+            }
+        }
+        for (reference, now) in &self.targets {
+            let then = expected.get(reference).unwrap_or(&nothing);
+            if !now.is_subset(then) {
+                return Err(wrong(reference, then, now));
+            }
+        }
+        Ok(expected.len())
+    }
+
     /// Checks that every reference is bound to the same object as before.
     ///
     /// # Errors

@@ -1,6 +1,5 @@
 //! Which object each name of each file resolves to, over all programs, and the one spelling of each object.
 
-use super::exclusions;
 use super::facts::{Catalogue, directory_of, file_name};
 use super::view::{Abi, RequestKind, Served, View};
 use crate::plan::model::{Choice, Decision, EdgeNote, Exclusion, LeftAlone};
@@ -217,7 +216,7 @@ impl<'a> Candidates<'a> {
         };
         let Some(bindable) = self.objects.get(key) else { return Some(LeftAlone::Missing) };
         let path = bindable.path.as_bstr();
-        if let Some(by) = exclusions::covering(self.policy, name, bindable.soname.as_ref().map(AsRef::as_ref), path) {
+        if let Some(by) = self.policy.leaves_out(name, bindable.soname.as_ref().map(AsRef::as_ref), path) {
             return Some(LeftAlone::Excluded { by });
         }
         if let Some(variant) = variant.as_ref().filter(|_| self.policy.built_in.hwcaps) {

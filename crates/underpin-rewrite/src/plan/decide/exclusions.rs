@@ -104,28 +104,32 @@ pub(in crate::plan) fn is_loader_name(name: &BStr) -> bool {
     [&b"ld-linux"[..], b"ld64.so.", b"ld.so.", b"ld-musl-", b"ld-2."].iter().any(|start| file.starts_with(start))
 }
 
-/// The list of the policy that covers a library requested as `name`, found at `path`, with the soname `soname`.
-pub(in crate::plan) fn covering(policy: &Policy, name: &BStr, soname: Option<&BStr>, path: &BStr) -> Option<Exclusion> {
-    let user = policy.exclude.iter().find(|pattern| pattern.covers(name, soname, path));
-    if let Some(Pattern(pattern)) = user {
-        return Some(Exclusion::Pattern { pattern: pattern.clone() });
+impl Policy {
+    /// The list that leaves a library out, requested as `name`, found at `path`, with the soname `soname`; `None` if none
+    /// does. What follows from how it is found is not asked here: [`crate::plan::BuiltIn::hwcaps`] and `library_path`.
+    #[must_use]
+    pub fn leaves_out(&self, name: &BStr, soname: Option<&BStr>, path: &BStr) -> Option<Exclusion> {
+        let user = self.exclude.iter().find(|pattern| pattern.covers(name, soname, path));
+        if let Some(Pattern(pattern)) = user {
+            return Some(Exclusion::Pattern { pattern: pattern.clone() });
+        }
+        if !self.only.is_empty() && !self.only.iter().any(|pattern| pattern.covers(name, soname, path)) {
+            return Some(Exclusion::NotListed);
+        }
+        if !self.glibc && (is_glibc(name) || soname.is_some_and(is_glibc)) {
+            return Some(Exclusion::Glibc);
+        }
+        let on = self.built_in;
+        let lists = [
+            (on.drivers, &COMPUTE[..], Exclusion::ComputeDriver),
+            (on.drivers, &VIDEO[..], Exclusion::VideoDriver),
+            (on.drivers, &GRAPHICS[..], Exclusion::GraphicsDriver),
+            (on.mpi, &MPI[..], Exclusion::Mpi),
+        ];
+        let hit = lists.into_iter().find(|(on, list, _)| *on && listed(list, name, soname, path));
+        let stub = on.stubs && path.split(|&byte| byte == b'/').rev().skip(1).any(|part| part.as_bstr() == "stubs");
+        hit.map(|(_, _, exclusion)| exclusion).or(stub.then_some(Exclusion::Stubs))
     }
-    if !policy.only.is_empty() && !policy.only.iter().any(|pattern| pattern.covers(name, soname, path)) {
-        return Some(Exclusion::NotListed);
-    }
-    if !policy.glibc && (is_glibc(name) || soname.is_some_and(is_glibc)) {
-        return Some(Exclusion::Glibc);
-    }
-    let on = policy.built_in;
-    let lists = [
-        (on.drivers, &COMPUTE[..], Exclusion::ComputeDriver),
-        (on.drivers, &VIDEO[..], Exclusion::VideoDriver),
-        (on.drivers, &GRAPHICS[..], Exclusion::GraphicsDriver),
-        (on.mpi, &MPI[..], Exclusion::Mpi),
-    ];
-    let hit = lists.into_iter().find(|(on, list, _)| *on && listed(list, name, soname, path));
-    let stub = on.stubs && path.split(|&byte| byte == b'/').rev().skip(1).any(|part| part.as_bstr() == "stubs");
-    hit.map(|(_, _, exclusion)| exclusion).or(stub.then_some(Exclusion::Stubs))
 }
 
 fn listed(list: &[&str], name: &BStr, soname: Option<&BStr>, path: &BStr) -> bool {
@@ -137,7 +141,7 @@ mod tests {
     use super::*;
 
     fn by_default(name: &str, path: &str) -> Option<Exclusion> {
-        covering(&Policy::default(), name.into(), Some(name.into()), path.into())
+        Policy::default().leaves_out(name.into(), Some(name.into()), path.into())
     }
 
     #[test]
@@ -175,7 +179,7 @@ mod tests {
         policy.built_in.drivers = false;
         policy.glibc = false;
         policy.exclude = vec![Pattern("libz*".into())];
-        let asked = |policy: &Policy, name: &str| covering(policy, name.into(), None, "/lib/x".into());
+        let asked = |policy: &Policy, name: &str| policy.leaves_out(name.into(), None, "/lib/x".into());
         assert_eq!(asked(&policy, "libGL.so.1"), None);
         assert_eq!(asked(&policy, "libm.so.6"), Some(Exclusion::Glibc));
         assert_eq!(asked(&policy, "libz.so.1"), Some(Exclusion::Pattern { pattern: "libz*".into() }));

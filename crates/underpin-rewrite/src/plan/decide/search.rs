@@ -10,7 +10,6 @@
 //! Since each object's list answers as before, so does every chain of lists that DT_RPATH's inheritance makes of them,
 //! also in programs that are not part of the plan.
 
-use super::exclusions::covering;
 use super::facts::{Facts, directory_of, is_below, is_searched_by};
 use super::ground::{Ground, Target};
 use super::shelves::{Held, Shelves, join};
@@ -173,7 +172,7 @@ impl<'a> Narrower<'a> {
         let Some(id) = self.ground.catalogue.identity(path.as_ref()) else { return false };
         let is_loaded = loaded.contains(&id);
         // A name that is left alone is searched for at the start and loaded through the link.
-        let is_left = || covering(self.policy, name, None, path.as_bstr()).is_some();
+        let is_left = || self.policy.leaves_out(name, None, path.as_bstr()).is_some();
         match self.ground.catalogue.of(id, path.as_ref()) {
             Some(facts) => !facts.uses_origin() && (is_loaded && !is_left() || !facts.asks_where_it_is()),
             None => true,

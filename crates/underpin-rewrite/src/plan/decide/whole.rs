@@ -6,7 +6,6 @@
 //! not bound keep their place in the order.
 
 use super::candidates::{Bindable, Candidates, key_of};
-use super::exclusions;
 use super::facts::{Facts, directory_of, file_name, is_below};
 use super::ground::{Ground, Target};
 use super::search::Narrower;
@@ -133,7 +132,7 @@ impl Maker<'_> {
     fn left(&self, name: &BStr, member: &Member, bindable: Option<&Bindable>) -> Option<LeftAlone> {
         let path: &BStr = bindable.map_or(member.path.as_ref(), |bindable| bindable.path.as_ref());
         let soname = member.soname.as_ref().map(AsRef::as_ref);
-        if let Some(by) = exclusions::covering(self.policy, name, soname, path) {
+        if let Some(by) = self.policy.leaves_out(name, soname, path) {
             return Some(LeftAlone::Excluded { by });
         }
         if let Some(variant) = member.variant.as_ref().filter(|_| self.policy.built_in.hwcaps) {

@@ -170,28 +170,37 @@ pub enum Origin {
     Closure,
 }
 
+impl Exclusion {
+    /// Why such a library is left out, in words.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        const DRIVER: &str = "which belongs to the driver of the machine it runs on";
+        match self {
+            Exclusion::GraphicsDriver => format!("a graphics library, {DRIVER}"),
+            Exclusion::ComputeDriver => format!("a compute library, {DRIVER}"),
+            Exclusion::VideoDriver => format!("a video library, {DRIVER}"),
+            Exclusion::Stubs => "a stub to link against: another file takes its place where it runs".to_owned(),
+            Exclusion::Mpi => "an MPI library, which a site swaps for its own".to_owned(),
+            Exclusion::Hwcaps { variant } => {
+                format!("the processor decides: a better one takes {variant}, and a fixed path would take that away")
+            }
+            Exclusion::LibraryPath => "only LD_LIBRARY_PATH leads to it, as it was set just now".to_owned(),
+            Exclusion::Glibc => "part of glibc, which the policy leaves out".to_owned(),
+            Exclusion::Pattern { pattern } => format!("the policy excludes {pattern}"),
+            Exclusion::NotListed => "not among the names that the policy lists".to_owned(),
+        }
+    }
+}
+
 impl fmt::Display for Exclusion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Exclusion::GraphicsDriver => {
-                f.write_str("a graphics library, which belongs to the driver of the machine it runs on (bound all the same with [built_in] drivers = false in a --policy)")
-            }
-            Exclusion::ComputeDriver => {
-                f.write_str("a compute library, which belongs to the driver of the machine it runs on (bound all the same with [built_in] drivers = false in a --policy)")
-            }
-            Exclusion::VideoDriver => {
-                f.write_str("a video library, which belongs to the driver of the machine it runs on (bound all the same with [built_in] drivers = false in a --policy)")
-            }
-            Exclusion::Stubs => f.write_str("a stub to link against: another file takes its place where it runs"),
-            Exclusion::Mpi => f.write_str("an MPI library, which a site swaps for its own (bound all the same with [built_in] mpi = false in a --policy)"),
-            Exclusion::Hwcaps { variant } => {
-                write!(f, "the processor decides: a better one takes {variant}, and a fixed path would take that away")
-            }
-            Exclusion::LibraryPath => f.write_str("only LD_LIBRARY_PATH leads to it, as it was set just now"),
-            Exclusion::Glibc => f.write_str("part of glibc, which the policy leaves out"),
-            Exclusion::Pattern { pattern } => write!(f, "the policy excludes {pattern}"),
-            Exclusion::NotListed => f.write_str("not among the names that the policy lists"),
-        }
+        f.write_str(&self.reason())?;
+        let key = match self {
+            Exclusion::GraphicsDriver | Exclusion::ComputeDriver | Exclusion::VideoDriver => "drivers",
+            Exclusion::Mpi => "mpi",
+            _ => return Ok(()),
+        };
+        write!(f, " (bound all the same with [built_in] {key} = false in a --policy)")
     }
 }
 

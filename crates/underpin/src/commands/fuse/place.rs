@@ -1,0 +1,146 @@
+//! Where the fused library of a program is: `.underpin/fused-PROGRAM/NUMBER/` beside the program, with the file and a folder
+//! of links to it. A number is used once for as long as its folder is there, so what a running or replaced program names is
+//! never changed.
+
+use crate::screen;
+use anyhow::{Context, ensure};
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use underpin_elf::{Elf, FileSource};
+use underpin_fuse::{Fused, Names};
+use underpin_rewrite::plan::FARMS;
+
+/// What the folder of a program's fusions begins with.
+const FUSED: &str = "fused-";
+/// The folder of links in that of a fusion.
+const LINKS: &str = "links";
+
+/// The folder of one fusion.
+pub(super) struct Place {
+    folder: PathBuf,
+    file: PathBuf,
+}
+
+impl Place {
+    /// The first that is free.
+    pub fn next_of(program: &Path) -> anyhow::Result<Place> {
+        let (parent, name) = (program.parent().context("no folder")?, program.file_name().context("no name")?);
+        let of = |text: &OsStr| text.to_str().map(str::to_owned).context("its path is not UTF-8");
+        let (parent, name) = (of(parent.as_os_str())?, of(name)?);
+        // A colon or semicolon would end the folder's name in a search path, a dollar sign begin a token.
+        ensure!(
+            !parent.contains([':', '$', ';']) && !name.contains([':', '$', ';']),
+            "its path has one of : $ ; in it"
+        );
+        let all = Path::new(&parent).join(FARMS).join(format!("{FUSED}{name}"));
+        let free = (1_u32..).map(|number| all.join(number.to_string())).find(|folder| !folder.exists());
+        let folder = free.context("no number is free")?;
+        Ok(Place { file: folder.join(format!("{name}.fused.so")), folder })
+    }
+
+    /// The fused library.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    fn links(&self) -> PathBuf {
+        self.folder.join(LINKS)
+    }
+
+    pub fn names(&self) -> Names {
+        Names {
+            soname: self.file.file_name().unwrap_or_default().as_bytes().into(),
+            links: self.links().as_os_str().as_bytes().into(),
+        }
+    }
+
+    /// Writes links and file.
+    pub fn write(&self, fused: &Fused) -> anyhow::Result<()> {
+        let written = self.try_write(fused);
+        if written.is_err() {
+            self.remove();
+        }
+        written
+    }
+
+    fn try_write(&self, fused: &Fused) -> anyhow::Result<()> {
+        let (links, failed) = (self.links(), || format!("{} cannot be written", self.folder.display()));
+        fs::create_dir_all(self.folder.parent().unwrap_or(&self.folder)).with_context(failed)?;
+        // Fails if another underpin has taken the number meanwhile.
+        fs::create_dir(&self.folder).and_then(|()| fs::create_dir(&links)).with_context(failed)?;
+        for name in &fused.links {
+            symlink(&self.file, links.join(OsStr::from_bytes(name))).with_context(failed)?;
+        }
+        let mut file = fs::File::create_new(&self.file).with_context(failed)?;
+        file.write_all(&fused.bytes).with_context(failed)?;
+        file.set_permissions(fs::Permissions::from_mode(0o755)).with_context(failed)?;
+        file.sync_all().with_context(failed)?;
+        fs::File::open(&self.folder).and_then(|folder| folder.sync_all()).with_context(failed)
+    }
+
+    /// Removes what [`Place::write`] makes, whatever was done to the file since, and nothing else: a folder in which something else is stays.
+    pub fn remove(&self) {
+        for entry in fs::read_dir(self.links()).into_iter().flatten().flatten() {
+            if fs::read_link(entry.path()).is_ok_and(|target| target == self.file) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+        let _ = fs::remove_dir(self.links());
+        let _ = fs::remove_file(&self.file);
+        // Each only if it is empty.
+        let above = self.folder.ancestors().take(3);
+        above.for_each(|folder| drop(fs::remove_dir(folder)));
+    }
+
+    /// The place of a fused library by its path; `None` if it is not one of ours.
+    fn at(file: &Path) -> Option<Place> {
+        let folder = file.parent()?;
+        let all = folder.parent()?;
+        let ours = all.file_name()?.as_bytes().starts_with(FUSED.as_bytes()) && all.parent()?.ends_with(FARMS);
+        ours.then(|| Place { folder: folder.to_owned(), file: file.to_owned() })
+    }
+}
+
+/// The fused libraries that programs name, to be removed when they do not any more.
+pub struct Fusions(Vec<(PathBuf, Place)>);
+
+impl Fusions {
+    /// Those that these programs name now.
+    pub fn of(programs: &[PathBuf]) -> Fusions {
+        let named = |path: &PathBuf| Some((path.clone(), Place::at(&file_of(path)?)?));
+        Fusions(programs.iter().filter_map(named).collect())
+    }
+
+    /// The real paths of the programs.
+    pub fn programs(&self) -> BTreeSet<PathBuf> {
+        self.0.iter().filter_map(|(program, _)| fs::canonicalize(program).ok()).collect()
+    }
+
+    /// Removes those that their program does not name any more. Another program may, if it is a copy: then the folder has
+    /// another program's name, or is elsewhere, and stays.
+    pub fn remove_unused(&self) {
+        for (program, place) in &self.0 {
+            if file_of(program).as_ref() == Some(&place.file) {
+                continue;
+            }
+            let own = fs::canonicalize(program).ok().and_then(|path| Place::next_of(&path).ok());
+            match own.is_some_and(|own| own.folder.parent() == place.folder.parent()) {
+                true => place.remove(),
+                false => screen::note(&format!("{}: left, another program may name it", place.folder.display())),
+            }
+        }
+    }
+}
+
+/// The fused library that a program names first; `None` if it names none.
+pub fn file_of(program: &Path) -> Option<PathBuf> {
+    let file = fs::File::open(program).ok().filter(|file| file.metadata().is_ok_and(|status| status.is_file()))?;
+    let elf = Elf::read(&FileSource::new(file).ok()?).ok()?;
+    let first = PathBuf::from(OsStr::from_bytes(elf.dynamic?.needed.first()?));
+    Place::at(&first).map(|place| place.file)
+}

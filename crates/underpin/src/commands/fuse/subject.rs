@@ -1,0 +1,122 @@
+//! A program and its closure as they are before a byte is written, and what rules fusion out.
+
+use super::{FileFacts, real};
+use anyhow::{Context, bail, ensure};
+use std::fs;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use underpin_elf::{Elf, Notes};
+use underpin_fuse::Content;
+use underpin_resolve::{Closure, Depth, Environment, Found, HostRoot, LoaderKind, Object, Outcome, Resolver};
+use underpin_rewrite::files::{self, HeldFile, Status};
+use underpin_rewrite::plan::{Exclusion, Policy, UnboundRoot};
+use underpin_rewrite::undo;
+
+/// A larger file is not read.
+const LIMIT: u64 = 2 << 30;
+
+/// The program to fuse.
+pub(super) struct Subject {
+    /// Its real path.
+    pub path: PathBuf,
+    /// The file, so that nobody else's change is lost.
+    pub held: HeldFile,
+    resolved: Closure,
+    contents: Vec<Content>,
+    /// Why the caller keeps each object shared, in the order of the closure.
+    keep: Vec<Option<String>>,
+}
+
+impl Subject {
+    /// Reads a program as it was before it was bound, and all that it loads.
+    pub fn read(path: &Path, environment: &Environment, policy: &Policy) -> anyhow::Result<Subject> {
+        let held = HeldFile::open(path, None)?;
+        let mode = fs::metadata(path)?.permissions().mode();
+        ensure!(mode & 0o6000 == 0, "set-user-ID or set-group-ID: its libraries must stay the system's own");
+        let mut original = held.read()?;
+        match files::status(path) {
+            Status::Unbound => {}
+            Status::Bound(_) | Status::Stale(..) => original = undo(&original)?,
+            Status::Unrecorded(_) => bail!("another tool has written absolute library paths into it"),
+            Status::Damaged(reason) | Status::Unreadable(reason) => bail!("{reason}"),
+        }
+        let root = HostRoot::new();
+        let unbound = UnboundRoot::new(&root);
+        let resolver = Resolver::new(&unbound, environment.clone());
+        let resolved = resolver.resolve(path.as_os_str().as_bytes().into(), Depth::Load)?;
+        ensure!(
+            !resolved.loader.assumed,
+            "a library, or a static program: `--fuse` takes programs that name libraries"
+        );
+        ensure!(resolved.loader.kind == LoaderKind::Glibc, "its loader is not glibc's");
+        let lost = |outcome: &Outcome| matches!(outcome, Outcome::Missing | Outcome::Fatal { .. });
+        if let Some(edge) = resolved.edges.iter().find(|edge| lost(&edge.outcome)) {
+            bail!("{} is not found: `underpin tree` tells where it is searched for", edge.name);
+        }
+        let program = Content { bytes: original, modified: FileFacts::of(path)?.modified };
+        let libraries = resolved.objects.iter().skip(1).map(content);
+        let contents = std::iter::once(Ok(program)).chain(libraries).collect::<anyhow::Result<_>>()?;
+        let keep = resolved.objects.iter().map(|object| keep(object, policy)).collect();
+        Ok(Subject { path: path.to_owned(), held, resolved, contents, keep })
+    }
+
+    /// The closure for the plan.
+    pub fn closure(&self) -> underpin_fuse::Closure<'_> {
+        let mut closure = underpin_fuse::Closure::new(&self.resolved, &self.contents);
+        for (object, keep) in closure.objects.iter_mut().zip(&self.keep) {
+            object.keep.clone_from(keep);
+        }
+        closure
+    }
+
+    /// The program's bytes as they were before any binding.
+    pub fn original(&self) -> &Vec<u8> {
+        &self.contents[0].bytes
+    }
+}
+
+fn content(object: &Object) -> anyhow::Result<Content> {
+    let path = super::super::bind::path(&object.path);
+    let what = || path.display().to_string();
+    let facts = FileFacts::of(&path)?;
+    ensure!(facts.size <= LIMIT, "{}: larger than {} GiB", what(), LIMIT >> 30);
+    let status = files::status(&path);
+    ensure!(
+        !matches!(status, Status::Bound(_) | Status::Stale(..)),
+        "{} is bound: a merged copy would keep its paths; `underpin unbind` it first",
+        what()
+    );
+    Ok(Content { bytes: fs::read(&path).with_context(what)?, modified: facts.modified })
+}
+
+/// Why the policy or the place of a library keeps it shared; `None` if nothing does.
+fn keep(object: &Object, policy: &Policy) -> Option<String> {
+    let name = object.names.first().or(object.soname.as_ref()).unwrap_or(&object.path);
+    let soname = object.soname.as_ref().map(|soname| soname.as_ref());
+    if let Some(exclusion) = policy.leaves_out(name.as_ref(), soname, object.path.as_ref()) {
+        return Some(exclusion.reason());
+    }
+    if policy.built_in.library_path && object.found == Found::LibraryPath {
+        return Some(Exclusion::LibraryPath.reason());
+    }
+    let variant = policy.built_in.hwcaps.then(|| variant(&real(&object.path))).flatten()?;
+    Some(Exclusion::Hwcaps { variant: variant.into_os_string().into_vec().into() }.reason())
+}
+
+/// Another file of the same name that the loader takes on another processor (ld.so(8), glibc-hwcaps); `None` if there is none.
+fn variant(path: &Path) -> Option<PathBuf> {
+    const FOLDER: &str = "glibc-hwcaps";
+    let (folder, name) = (path.parent()?, path.file_name()?);
+    if path.components().any(|part| part.as_os_str() == FOLDER) {
+        return Some(path.to_owned());
+    }
+    let levels = fs::read_dir(folder.join(FOLDER)).ok()?.flatten();
+    levels.map(|level| level.path().join(name)).find(|path| path.exists())
+}
+
+/// The build-id of a file in hexadecimal; `None` if it has none.
+pub(super) fn build_id(bytes: &[u8]) -> Option<String> {
+    let elf = Elf::read(bytes).ok()?;
+    Some(Notes::read(bytes, &elf).ok()?.build_id?.to_string())
+}

@@ -1,0 +1,214 @@
+//! `bind --fuse`: the libraries of a program as one file, judged by the real loader and by running the program.
+
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
+#![cfg(target_arch = "x86_64")]
+
+mod common;
+
+use common::{json, says};
+use std::fs;
+use std::path::Path;
+use underpin_test_support::{Fixture, Output, need};
+
+/// Libraries of the program that [`program`] builds.
+const LIBRARIES: usize = 12;
+
+/// A library `libN.so`: it gives `of` and what the next one gives.
+fn library(dir: &Fixture, number: usize, of: u32) {
+    let next = number + 1;
+    let (more, needs) = match next < LIBRARIES {
+        true => (format!("int f{next}(void);\nint f{number}(void) {{ return {of} + f{next}(); }}\n"), true),
+        false => (format!("int f{number}(void) {{ return {of}; }}\n"), false),
+    };
+    dir.write(format!("{number}.c"), more);
+    let (out, soname, next) =
+        (format!("lib{number}.so"), format!("-Wl,-soname,lib{number}.so"), format!("lib{next}.so"));
+    let (source, folder) = (format!("{number}.c"), format!("-Wl,-rpath,{}", dir.text()));
+    let mut words = vec!["-shared", "-fPIC", "-Wl,--build-id", &soname, "-o", &out, &source, &folder];
+    if needs {
+        words.push(&next);
+    }
+    dir.cc(words);
+}
+
+/// `app` prints what its twelve libraries add up to: 12.
+fn program() -> Fixture {
+    let dir = Fixture::new();
+    (0..LIBRARIES).rev().for_each(|number| library(&dir, number, 1));
+    dir.write("app.c", "#include <stdio.h>\nint f0(void); int main(void) { return printf(\"%d\\n\", f0()) < 0; }");
+    dir.cc(["-o", "app", "app.c", "lib0.so", &format!("-Wl,-rpath,{}", dir.text())]);
+    dir
+}
+
+fn at(dir: &Fixture, name: &str) -> String {
+    dir.join(name).to_str().unwrap().to_owned()
+}
+
+fn prints(program: &Path) -> String {
+    let output = Output::of(&mut std::process::Command::new(program));
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    output.stdout
+}
+
+/// The objects that the real loader maps, by their file names, glibc's own left out.
+fn mapped(program: &Path) -> Vec<String> {
+    let objects = underpin_test_support::traced_objects(program, &[]).unwrap();
+    let paths = objects.into_iter().filter_map(|object| object.path);
+    let names = paths.map(|path| path.file_name().unwrap().to_str().unwrap().to_owned());
+    names.filter(|name| !name.starts_with("libc.so") && !name.starts_with("ld-linux")).collect()
+}
+
+#[test]
+fn a_fused_program_maps_one_file_and_every_byte_comes_back() {
+    need!("cc", "readelf");
+    let dir = program();
+    let (app, before) = (at(&dir, "app"), fs::read(dir.join("app")).unwrap());
+    assert_eq!(mapped(&dir.join("app")).len(), LIBRARIES);
+
+    let fused = json(["bind", "--fuse", "--json", &app]);
+    let done = &fused["programs"][0];
+    assert_eq!((&done["outcome"], done["members"].as_array().unwrap().len()), (&"merged".into(), LIBRARIES), "{fused}");
+    assert!(done["compared"].as_u64().unwrap() >= LIBRARIES as u64, "{fused}");
+    assert_eq!(prints(&dir.join("app")), "12\n");
+    assert_eq!(mapped(&dir.join("app")), ["app.fused.so"]);
+    let verified = says(["verify", "--bindings", &app]);
+    assert_eq!(verified.code, Some(0), "{}", verified.stdout);
+    assert!(verified.stdout.contains("one file stands for its libraries"), "{}", verified.stdout);
+
+    assert_eq!(says(["unbind", &app]).code, Some(0));
+    assert!(fs::read(dir.join("app")).unwrap() == before, "every byte is back");
+    assert!(!dir.join(".underpin").exists(), "nothing is left");
+}
+
+#[test]
+fn a_library_that_changed_is_reported_and_taken_when_it_is_fused_again() {
+    need!("cc");
+    let dir = program();
+    let app = at(&dir, "app");
+    assert_eq!(says(["bind", "--fuse", &app]).code, Some(0));
+    library(&dir, 5, 100);
+    assert_eq!(prints(&dir.join("app")), "12\n", "the old one is inside");
+    let verified = says(["verify", &app]);
+    assert_eq!(verified.code, Some(1), "{}", verified.stdout);
+    assert!(verified.stdout.contains("lib5.so") && !verified.stdout.contains("lib4.so"), "{}", verified.stdout);
+
+    assert_eq!(says(["bind", "--fuse", &app]).code, Some(0));
+    assert_eq!(prints(&dir.join("app")), "111\n");
+    assert_eq!(says(["verify", &app]).code, Some(0));
+    let folder = dir.join(".underpin/fused-app");
+    assert_eq!(fs::read_dir(folder).unwrap().count(), 1, "the file of before is gone");
+}
+
+#[test]
+fn a_plan_changes_nothing_and_names_what_stays_shared() {
+    need!("cc");
+    let dir = program();
+    let (app, before) = (at(&dir, "app"), fs::read(dir.join("app")).unwrap());
+    let planned = says(["bind", "--fuse", "--dry-run", "--exclude", "lib11*", &app]);
+    assert_eq!(planned.code, Some(0), "{}", planned.stderr);
+    assert!(planned.stdout.starts_with("Would fuse "), "{}", planned.stdout);
+    assert!(planned.stdout.contains("lib11.so: the policy excludes lib11*"), "{}", planned.stdout);
+    assert!(planned.stdout.lines().all(|line| line.chars().count() <= 80), "{}", planned.stdout);
+    assert!(fs::read(dir.join("app")).unwrap() == before && !dir.join(".underpin").exists());
+
+    assert_eq!(says(["bind", "--fuse", "--exclude", "lib11*", &app]).code, Some(0));
+    assert_eq!(mapped(&dir.join("app")), ["app.fused.so", "lib11.so"]);
+    assert_eq!(prints(&dir.join("app")), "12\n");
+    // It takes another library by the name that stays shared.
+    library(&dir, 11, 31);
+    assert_eq!(prints(&dir.join("app")), "42\n");
+}
+
+#[test]
+fn what_cannot_or_need_not_be_fused_stays_as_it_is_and_says_why() {
+    need!("cc", "musl-gcc");
+    let dir = program();
+    dir.write("small.c", "int f11(void); int main(void) { return f11() != 1; }");
+    dir.cc(["-o", "small", "small.c", "lib11.so", &format!("-Wl,-rpath,{}", dir.text())]);
+    dir.cc(["-static", "-o", "static", "small.c", "11.c"]);
+    dir.musl_cc(["-o", "musl", "small.c", "11.c"]);
+    dir.copy(dir.join("app"), "setid");
+    dir.chmod("setid", 0o4755);
+    dir.copy(dir.join("app"), "lost");
+    dir.must("patchelf", ["--replace-needed", "lib0.so", "libgone.so", "lost"]);
+    for (name, code, reason) in [
+        ("small", 0, "1 library could be merged"),
+        ("static", 2, "static"),
+        ("musl", 2, "not glibc's"),
+        ("setid", 2, "set-user-ID"),
+        ("lost", 2, "libgone.so is not found"),
+        ("lib0.so", 2, "a library"),
+        (".", 2, "a folder"),
+    ] {
+        let before = fs::read(dir.join(name)).ok();
+        let said = says(["bind", "--fuse", &at(&dir, name)]);
+        let all = format!("{}{}", said.stdout, said.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(said.code, Some(code), "{name}: {all}");
+        assert!(all.contains(reason), "{name}: {all}");
+        assert!(fs::read(dir.join(name)).ok() == before && !dir.join(".underpin").exists(), "{name}");
+    }
+    let said = says(["bind", "--fuse", &at(&dir, "app"), &at(&dir, "lost")]);
+    assert_eq!(said.code, Some(1), "one of two: {}", said.stdout);
+    assert_eq!(prints(&dir.join("app")), "12\n");
+}
+
+#[test]
+fn a_merged_file_that_is_gone_or_damaged_is_found_and_the_program_can_be_restored() {
+    need!("cc");
+    for damage in ["gone", "cut", "stripped"] {
+        let dir = program();
+        let (app, before) = (at(&dir, "app"), fs::read(dir.join("app")).unwrap());
+        assert_eq!(says(["bind", "--fuse", &app]).code, Some(0));
+        let file = dir.join(".underpin/fused-app/1/app.fused.so");
+        match damage {
+            "gone" => fs::remove_file(&file).unwrap(),
+            "cut" => fs::write(&file, &fs::read(&file).unwrap()[..5000]).unwrap(),
+            _ => drop(dir.must("strip", [&file])),
+        }
+        let verified = says(["verify", &app]);
+        assert_eq!(verified.code, Some(1), "{damage}: {}", verified.stdout);
+        if damage == "stripped" {
+            assert_eq!(prints(&dir.join("app")), "12\n");
+        }
+        let unbound = says(["unbind", &app]);
+        assert_eq!(unbound.code, Some(0), "{damage}: {}{}", unbound.stdout, unbound.stderr);
+        assert!(fs::read(dir.join("app")).unwrap() == before, "{damage}");
+        assert_eq!(prints(&dir.join("app")), "12\n");
+    }
+}
+
+#[test]
+fn binding_a_folder_leaves_fused_programs_and_their_files_alone() {
+    need!("cc");
+    let dir = program();
+    dir.copy(dir.join("app"), "other");
+    assert_eq!(says(["bind", "--fuse", &at(&dir, "app")]).code, Some(0));
+    let fused = (fs::read(dir.join("app")).unwrap(), fs::read(dir.join(".underpin/fused-app/1/app.fused.so")).unwrap());
+    let bound = says(["bind", &at(&dir, "other"), &at(&dir, "app")]);
+    assert!(bound.stderr.contains("app: fused, and left as it is"), "{}", bound.stderr);
+    assert_eq!(bound.code, Some(0), "{}{}", bound.stdout, bound.stderr);
+    assert_eq!(says(["bind", dir.text()]).code, Some(0));
+    let now = (fs::read(dir.join("app")).unwrap(), fs::read(dir.join(".underpin/fused-app/1/app.fused.so")).unwrap());
+    assert!(now == fused);
+    assert_eq!((prints(&dir.join("app")), prints(&dir.join("other"))), ("12\n".to_owned(), "12\n".to_owned()));
+    // A bound library has a record of its own, which a merged copy would keep.
+    let again = says(["bind", "--fuse", &at(&dir, "other")]);
+    assert_eq!(again.code, Some(2), "{}", again.stdout);
+    assert!(again.stdout.contains("is bound"), "{}", again.stdout);
+}
+
+#[test]
+fn a_folder_that_an_ended_run_left_is_not_used_and_not_in_the_way() {
+    need!("cc");
+    let dir = program();
+    dir.write(".underpin/fused-app/1/app.fused.so", "half of a file");
+    assert_eq!(says(["bind", "--fuse", &at(&dir, "app")]).code, Some(0));
+    assert!(dir.join(".underpin/fused-app/2/app.fused.so").exists());
+    assert_eq!(prints(&dir.join("app")), "12\n");
+    assert_eq!(says(["unbind", &at(&dir, "app")]).code, Some(0));
+    assert_eq!(
+        fs::read(dir.join(".underpin/fused-app/1/app.fused.so")).unwrap(),
+        b"half of a file",
+        "not ours to remove"
+    );
+}
