@@ -435,7 +435,7 @@ _underpin() {
             return 0
             ;;
         underpin__subcmd__bind)
-            opts="-v -h -V --dry-run --flatten --farm --relative --reserve --place --only --exclude --policy --print-policy --keep-times --break-hard-links --verbose --json --color --help --version"
+            opts="-v -h -V --dry-run --flatten --farm --relative --fuse --reserve --place --only --exclude --policy --print-policy --keep-times --break-hard-links --verbose --json --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -304,6 +304,7 @@ set edit:completion:arg-completer[underpin] = {|@words|
             cand --flatten 'Write the whole closure, in load order, into the programs alone; libraries stay as they are'
             cand --farm 'Make a folder of symbolic links beside each program and let it search there'
             cand --relative 'Bind by $ORIGIN, so that the whole tree may be moved'
+            cand --fuse 'Merge the libraries of a program into one file beside it, for a faster start; from ten libraries on'
             cand --reserve 'Print what to give the linker so that a later bind fits without a new segment'
             cand --print-policy 'Print a policy file with every key and its default'
             cand --keep-times 'Keep the modification times of the files'

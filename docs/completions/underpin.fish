@@ -323,6 +323,7 @@ complete -c underpin -n "__fish_underpin_using_subcommand bind" -l dry-run -d 'P
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -l flatten -d 'Write the whole closure, in load order, into the programs alone; libraries stay as they are'
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -l farm -d 'Make a folder of symbolic links beside each program and let it search there'
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -l relative -d 'Bind by $ORIGIN, so that the whole tree may be moved'
+complete -c underpin -n "__fish_underpin_using_subcommand bind" -l fuse -d 'Merge the libraries of a program into one file beside it, for a faster start; from ten libraries on'
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -l reserve -d 'Print what to give the linker so that a later bind fits without a new segment'
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -l print-policy -d 'Print a policy file with every key and its default'
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -l keep-times -d 'Keep the modification times of the files'
