@@ -4,7 +4,7 @@
 use crate::bench::{Running, free_port, get};
 use crate::build::{self, Allocator, Linkage, Processor};
 use crate::{run, setup};
-use anyhow::bail;
+use anyhow::{Context, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -55,12 +55,27 @@ pub fn released() -> anyhow::Result<Vec<Released>> {
         // Then the tests run on cargo's files.
         return Ok(Vec::new());
     }
+    builder()?;
     let foolsgold = build::foolsgold(Linkage::Musl(processor), Allocator::Mimalloc)?;
     let underpin = build::program(&run::workspace(), &run::target(), "underpin", processor)?;
     Ok(vec![
         Released { variable: "FOOLSGOLD_TEST_PROGRAM", path: foolsgold },
         Released { variable: "UNDERPIN_TEST_PROGRAM", path: underpin },
     ])
+}
+
+/// Builds all tests, and puts the underpin that they make where UNDERPIN_BUILDER says, if it says: cargo would compile most of
+/// the workspace a second time for the same underpin by itself, with the features that it alone asks for.
+fn builder() -> anyhow::Result<()> {
+    let Some(place) = std::env::var_os(build::BUILDER).map(PathBuf::from) else { return Ok(()) };
+    run::must(&run::cargo(), &["test", "--workspace", "--no-run", "--quiet"])?;
+    let built = run::target().join("debug/underpin");
+    if let Some(folder) = place.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    // Not a link: the next build of cargo replaces the file.
+    fs::copy(&built, &place).with_context(|| format!("cannot copy {} to {}", built.display(), place.display()))?;
+    Ok(())
 }
 
 /// Starts foolsgold, on an emulated processor if it is for another one, and requests a page.

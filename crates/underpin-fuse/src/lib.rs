@@ -181,7 +181,7 @@ pub enum Refusal {
         why: &'static str,
     },
     /// Fewer than two libraries would go in.
-    #[error("only {members} libraries could be merged")]
+    #[error("{members} of its libraries can be merged, and it takes two")]
     NothingToFuse {
         /// How many.
         members: usize,

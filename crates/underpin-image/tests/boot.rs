@@ -6,7 +6,7 @@ mod common;
 use common::{initramfs, kernel, request, run, static_program};
 use std::fs;
 use std::time::{Duration, Instant};
-use underpin_image::boot::Outcome;
+use underpin_image::boot::GuestEnd;
 use underpin_image::write::cpio;
 use underpin_image::{Entry, Target, Tree};
 
@@ -64,9 +64,9 @@ fn each(test: impl Fn(Target, &std::path::Path, &std::path::Path, &std::path::Pa
     }
 }
 
-fn status(outcome: Outcome) -> underpin_image::protocol::Status {
+fn status(outcome: GuestEnd) -> underpin_image::protocol::Status {
     match outcome {
-        Outcome::Ended(status) => status,
+        GuestEnd::Ended(status) => status,
         other => panic!("{other:?}"),
     }
 }
@@ -130,7 +130,7 @@ fn at_the_deadline_nothing_of_the_emulator_is_left() {
     each(|target, kernel, initramfs, _| {
         let since = Instant::now();
         let (boot, _) = run(target, kernel, initramfs, &request(&["program", "sleep"]), 2);
-        assert_eq!(boot.outcome, Outcome::TimedOut, "{boot:?}");
+        assert_eq!(boot.outcome, GuestEnd::TimedOut, "{boot:?}");
         assert!(since.elapsed() < Duration::from_secs(60));
         let words = initramfs.display().to_string();
         for entry in fs::read_dir("/proc").unwrap().flatten() {
@@ -150,7 +150,7 @@ fn a_first_process_that_dies_is_told_from_a_command_by_the_kernels_last_words() 
         let broken = folder.join("broken.cpio");
         fs::write(&broken, cpio::bytes(&tree).unwrap()).unwrap();
         let (boot, _) = run(target, kernel, &broken, &request(&["program"]), 60);
-        assert_eq!(boot.outcome, Outcome::NoResult { was_up: false, gave_up: false });
+        assert_eq!(boot.outcome, GuestEnd::NoResult { was_up: false, gave_up: false });
         assert!(boot.console.iter().any(|line| line.contains("Kernel panic")), "{:?}", boot.console);
     });
 }

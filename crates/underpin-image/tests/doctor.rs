@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use underpin_image::doctor::{Diagnosis, FindingKind, diagnose};
+use underpin_image::doctor::{Diagnosis, LackKind, diagnose};
 use underpin_image::oci::{self, Limits, Output as Form, Settings};
 use underpin_image::{Content, Entry, Tree};
 use underpin_test_support::{Fixture, Output, need};
@@ -285,14 +285,14 @@ enum Broken {
     NotSeen,
 }
 
-type Planted = (&'static str, fn() -> Image, fn(&mut Image), FindingKind, &'static str, Broken);
+type Planted = (&'static str, fn() -> Image, fn(&mut Image), LackKind, &'static str, Broken);
 
 const PLANTED: [Planted; 17] = [
     (
         "the loader",
         probe,
         |image| image.remove("lib64"),
-        FindingKind::Interpreter,
+        LackKind::Interpreter,
         "/lib64/ld-linux",
         Broken::Fails("No such file"),
     ),
@@ -300,7 +300,7 @@ const PLANTED: [Planted; 17] = [
         "a library",
         openssl,
         |image| image.remove("lib/x86_64-linux-gnu/libssl.so.3"),
-        FindingKind::Library,
+        LackKind::Library,
         "libssl.so.3",
         Broken::Fails("libssl.so.3"),
     ),
@@ -308,7 +308,7 @@ const PLANTED: [Planted; 17] = [
         "a library of a library",
         curl_with_roots,
         |image| image.remove("lib/x86_64-linux-gnu/libnghttp2.so.14"),
-        FindingKind::Library,
+        LackKind::Library,
         "libnghttp2.so.14",
         Broken::Fails("libnghttp2.so.14"),
     ),
@@ -320,16 +320,16 @@ const PLANTED: [Planted; 17] = [
             fs::rename(image.dir.join("root/lib/x86_64-linux-gnu/libf.so"), image.dir.join("root/opt/libf.so"))
                 .unwrap();
         },
-        FindingKind::Library,
+        LackKind::Library,
         "libf.so",
         Broken::Fails("libf.so"),
     ),
-    ("an older library", || versioned(1), |_| {}, FindingKind::SymbolVersion, "F_2", Broken::Fails("F_2")),
+    ("an older library", || versioned(1), |_| {}, LackKind::SymbolVersion, "F_2", Broken::Fails("F_2")),
     (
         "a preload",
         probe,
         |image| image.set("LD_PRELOAD=/lib/libnone.so"),
-        FindingKind::Preload,
+        LackKind::Preload,
         "libnone.so",
         Broken::Warns("libnone.so"),
     ),
@@ -337,7 +337,7 @@ const PLANTED: [Planted; 17] = [
         "the processor",
         probe,
         |image| image.architecture = "arm64".to_owned(),
-        FindingKind::Architecture,
+        LackKind::Architecture,
         "arm64",
         Broken::NotSeen,
     ),
@@ -345,7 +345,7 @@ const PLANTED: [Planted; 17] = [
         "roots of certificates",
         openssl,
         |image| image.remove("usr/lib/ssl/cert.pem"),
-        FindingKind::Certificates,
+        LackKind::Certificates,
         "roots of certificates",
         Broken::Fails("verification failed"),
     ),
@@ -353,16 +353,16 @@ const PLANTED: [Planted; 17] = [
         "a zone",
         probe,
         |image| image.remove("usr/share/zoneinfo"),
-        FindingKind::TimeZone,
+        LackKind::TimeZone,
         "Europe/Berlin",
         Broken::Prints("zone no"),
     ),
-    ("/tmp", probe, |image| image.remove("tmp"), FindingKind::Temporary, "/tmp", Broken::Prints("temporary no")),
+    ("/tmp", probe, |image| image.remove("tmp"), LackKind::Temporary, "/tmp", Broken::Prints("temporary no")),
     (
         "rights in /tmp",
         probe,
         |image| image.dir.chmod("root/tmp", 0o755),
-        FindingKind::Temporary,
+        LackKind::Temporary,
         "mode 0755",
         Broken::Prints("temporary no"),
     ),
@@ -370,7 +370,7 @@ const PLANTED: [Planted; 17] = [
         "the account",
         probe,
         |image| image.write("etc/passwd", "root:x:0:0::/:/\n"),
-        FindingKind::User,
+        LackKind::User,
         "user 65532",
         Broken::Prints("account no"),
     ),
@@ -378,7 +378,7 @@ const PLANTED: [Planted; 17] = [
         "modules of the name service",
         probe,
         |image| image.write("etc/nsswitch.conf", "hosts: mdns4\n"),
-        FindingKind::NameService,
+        LackKind::NameService,
         "libnss_mdns4.so.2",
         Broken::Prints("name no"),
     ),
@@ -386,7 +386,7 @@ const PLANTED: [Planted; 17] = [
         "charsets",
         probe,
         |image| image.remove("usr/lib/x86_64-linux-gnu/gconv"),
-        FindingKind::Charset,
+        LackKind::Charset,
         "charset modules",
         Broken::Prints("charset no"),
     ),
@@ -394,7 +394,7 @@ const PLANTED: [Planted; 17] = [
         "the locale",
         probe,
         |image| image.remove("usr/lib/locale"),
-        FindingKind::Locale,
+        LackKind::Locale,
         "C.UTF-8",
         Broken::Prints("locale no"),
     ),
@@ -402,7 +402,7 @@ const PLANTED: [Planted; 17] = [
         "the interpreter of a script",
         script,
         |image| image.remove("usr/bin/dash"),
-        FindingKind::ScriptInterpreter,
+        LackKind::ScriptInterpreter,
         "/usr/bin/dash",
         Broken::Fails("No such file"),
     ),
@@ -410,7 +410,7 @@ const PLANTED: [Planted; 17] = [
         "the right to execute",
         script,
         |image| image.dir.chmod("root/app", 0o644),
-        FindingKind::Start,
+        LackKind::Start,
         "may not be executed",
         Broken::Fails("Permission denied"),
     ),
@@ -442,7 +442,7 @@ fn each_planted_omission_is_found_and_breaks_the_image() {
             assert!(evidence.offset.is_none_or(|offset| offset < size), "{name}: {evidence:?}");
         }
         // The loader's absence takes the libraries in its folder with it; every other omission is found alone.
-        assert!(found.findings.len() == 1 || kind == FindingKind::Interpreter, "{name}: {found:#?}");
+        assert!(found.findings.len() == 1 || kind == LackKind::Interpreter, "{name}: {found:#?}");
         let said = image.run();
         match broken {
             Broken::Fails(words) => {

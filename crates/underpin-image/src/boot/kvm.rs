@@ -1,7 +1,7 @@
 //! Whether KVM works for a guest: a /dev/kvm that opens may belong to a hypervisor that cannot run a stock kernel, so an image
 //! is started under it once, under a short deadline, and the answer is kept.
 
-use super::{Accelerator, Boot, Machine, Outcome, Patience, Qemu, Receiver, boot};
+use super::{Accelerator, Boot, GuestEnd, Machine, Patience, Qemu, Receiver, boot};
 use crate::protocol::Request;
 use crate::store::{hex, sha256_of};
 use crate::{ImageError, init};
@@ -79,8 +79,8 @@ fn trial(qemu: &Qemu, machine: &Machine<'_>) -> Result<String, ImageError> {
     let request = Request { arguments: vec![absent.into()], directory: "/".into(), ..Request::default() };
     let boot = boot(qemu, &machine, &request, TRIAL, &mut Nothing)?;
     Ok(match &boot.outcome {
-        Outcome::Ended(status) if status.exec_errno != 0 => WORKS.to_owned(),
-        Outcome::Interrupted => return Err(ImageError::Interrupted),
+        GuestEnd::Ended(status) if status.exec_errno != 0 => WORKS.to_owned(),
+        GuestEnd::Interrupted => return Err(ImageError::Interrupted),
         _ => reason(&boot),
     })
 }

@@ -77,7 +77,7 @@ pub trait Receiver {
 
 /// How a boot ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum GuestEnd {
     /// The command ended by itself.
     Ended(Status),
     /// The deadline came while it ran.
@@ -97,7 +97,7 @@ pub enum Outcome {
 #[derive(Clone, Debug)]
 pub struct Boot {
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: GuestEnd,
     /// From the start of QEMU to the guest's first word.
     pub up_after: Option<Duration>,
     /// From the start of QEMU to its end.
@@ -140,7 +140,7 @@ pub fn boot(
     let outcome = session.run(request, receiver)?;
     let up_after = session.up_after;
     let text = session.lines.take().map(console::Lines::text);
-    if !matches!(outcome, Outcome::Ended(_)) {
+    if !matches!(outcome, GuestEnd::Ended(_)) {
         started.kill();
     }
     drop(session);
@@ -197,25 +197,25 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    fn run(&mut self, request: &Request, receiver: &mut dyn Receiver) -> Result<Outcome, ImageError> {
+    fn run(&mut self, request: &Request, receiver: &mut dyn Receiver) -> Result<GuestEnd, ImageError> {
         let requests = end_requests();
         let mut buffer = vec![0; 1 << 16];
         loop {
             let limit = self.up_after.map_or(self.patience.up, |up| up + self.patience.command);
             let left = limit.saturating_sub(self.begun.elapsed());
             if end_requests() > requests {
-                return Ok(Outcome::Interrupted);
+                return Ok(GuestEnd::Interrupted);
             }
             if left.is_zero() {
                 let was_up = self.up_after.is_some();
-                return Ok(if was_up { Outcome::TimedOut } else { Outcome::NoResult { was_up, gave_up: true } });
+                return Ok(if was_up { GuestEnd::TimedOut } else { GuestEnd::NoResult { was_up, gave_up: true } });
             }
             if !self.wait(left.min(SLICE))? {
                 continue;
             }
             let read = self.output.read(&mut buffer).map_err(ImageError::io(self.path))?;
             if read == 0 {
-                return Ok(Outcome::NoResult { was_up: self.up_after.is_some(), gave_up: false });
+                return Ok(GuestEnd::NoResult { was_up: self.up_after.is_some(), gave_up: false });
             }
             match &mut self.lines {
                 None => self.frames.push(&buffer[..read]),
@@ -257,7 +257,7 @@ impl Session<'_> {
     }
 
     /// Acts on every frame that is whole.
-    fn take(&mut self, request: &Request, receiver: &mut dyn Receiver) -> Result<Option<Outcome>, ImageError> {
+    fn take(&mut self, request: &Request, receiver: &mut dyn Receiver) -> Result<Option<GuestEnd>, ImageError> {
         let path = self.path;
         let strange = |reason| ImageError::Emulator { path: path.to_owned(), reason };
         while let Some(frame) = self.frames.take().map_err(strange)? {
@@ -282,7 +282,7 @@ impl Session<'_> {
                     let status = self.status.ok_or_else(|| strange("the guest ended without a status".to_owned()))?;
                     // The guest turns itself off when it reads this; if it cannot, it is ended anyway.
                     let _ = self.input.write(b"\n");
-                    return Ok(Some(Outcome::Ended(status)));
+                    return Ok(Some(GuestEnd::Ended(status)));
                 }
             };
             passed_on.map_err(|source| ImageError::PassOn { source })?;

@@ -1,6 +1,6 @@
 //! What is in an image without need: shells, package databases, files that run as another user, documentation.
 
-use super::{Diagnosis, FindingKind};
+use super::{Diagnosis, LackKind};
 use crate::oci::{FileKind, Image};
 use bstr::{BStr, BString, ByteSlice};
 
@@ -45,7 +45,7 @@ const DOCUMENTS: [&str; 4] = ["usr/share/doc/", "usr/share/man/", "usr/share/inf
 
 pub(super) fn find(image: &Image, diagnosis: &Diagnosis) -> Vec<Extra> {
     let scripted = diagnosis.programs.iter().any(|program| program.script)
-        || diagnosis.findings.iter().any(|finding| finding.kind == FindingKind::ScriptInterpreter);
+        || diagnosis.findings.iter().any(|finding| finding.kind == LackKind::ScriptInterpreter);
     let mut out: Vec<Extra> = Vec::new();
     for (path, node) in image.files.iter() {
         let FileKind::Regular(bytes) = &node.kind else { continue };

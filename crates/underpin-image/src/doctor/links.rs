@@ -1,13 +1,13 @@
 //! What the loader would report: interpreter, libraries, versions of symbols, preloads; and the processor.
 
 use super::objects::Objects;
-use super::{Evidence, Finding, FindingKind, View};
+use super::{Evidence, Lack, LackKind, View};
 use crate::oci::{FileKind, architecture};
 use bstr::{BStr, BString, ByteSlice};
 use underpin_elf::SegmentKind;
 use underpin_resolve::{Closure, Edge, EdgeKind, FatalReason, FindingKind as Found, Outcome, TryResult};
 
-pub(super) fn check(view: &View<'_>, objects: &Objects<'_>, closure: &Closure, findings: &mut Vec<Finding>) {
+pub(super) fn check(view: &View<'_>, objects: &Objects<'_>, closure: &Closure, findings: &mut Vec<Lack>) {
     processor(view, closure, findings);
     for edge in &closure.edges {
         match (&edge.outcome, edge.kind) {
@@ -33,15 +33,15 @@ pub(super) fn check(view: &View<'_>, objects: &Objects<'_>, closure: &Closure, f
     }
 }
 
-fn processor(view: &View<'_>, closure: &Closure, findings: &mut Vec<Finding>) {
+fn processor(view: &View<'_>, closure: &Closure, findings: &mut Vec<Lack>) {
     let Some(program) = closure.objects.first() else { return };
     let claimed = view.image.config.as_ref().map_or("", |config| config.architecture.as_str());
     let Some(is) = architecture(program.ident.machine, program.ident.class) else { return };
     if claimed.is_empty() || claimed == is || (claimed == "amd64" && is == "386") {
         return;
     }
-    findings.push(Finding {
-        kind: FindingKind::Architecture,
+    findings.push(Lack {
+        kind: LackKind::Architecture,
         programs: vec![closure.program.clone()],
         missing: format!("{} is for {is}, and the image says that it is for {claimed}", closure.program),
         evidence: vec![Evidence { file: program.path.clone(), offset: Some(18), what: format!("e_machine: {is}") }],
@@ -68,7 +68,7 @@ fn elsewhere(view: &View<'_>, name: &BStr) -> Option<BString> {
     files.find(|(path, _)| same(path)).map(|(path, _)| [b"/", path.as_bytes()].concat().into())
 }
 
-fn library(view: &View<'_>, objects: &Objects<'_>, closure: &Closure, edge: &Edge) -> Finding {
+fn library(view: &View<'_>, objects: &Objects<'_>, closure: &Closure, edge: &Edge) -> Lack {
     let (name, asks) = (&edge.name, asking(closure, edge));
     let other = edge.tries.iter().find(|one| matches!(one.result, TryResult::OtherMachine | TryResult::OtherClass));
     let fix = match (other, elsewhere(view, name.as_ref())) {
@@ -81,8 +81,8 @@ fn library(view: &View<'_>, objects: &Objects<'_>, closure: &Closure, edge: &Edg
         }
         (None, None) => format!("add {name} to a folder that the loader searches, such as {}", folder_of(closure)),
     };
-    Finding {
-        kind: FindingKind::Library,
+    Lack {
+        kind: LackKind::Library,
         programs: vec![closure.program.clone()],
         missing: format!("{name}, which {asks} needs: the program does not start"),
         evidence: vec![written(objects, asks.as_ref(), name.as_ref(), format!("DT_NEEDED {name}"))],
@@ -95,10 +95,10 @@ fn folder_of(closure: &Closure) -> String {
     folder.map_or_else(|| "/lib".to_owned(), |folder| folder.to_string().trim_end_matches('/').to_owned())
 }
 
-fn unusable(objects: &Objects<'_>, closure: &Closure, edge: &Edge, path: &BString, reason: &FatalReason) -> Finding {
+fn unusable(objects: &Objects<'_>, closure: &Closure, edge: &Edge, path: &BString, reason: &FatalReason) -> Lack {
     let (name, asks) = (&edge.name, asking(closure, edge));
-    Finding {
-        kind: FindingKind::Library,
+    Lack {
+        kind: LackKind::Library,
         programs: vec![closure.program.clone()],
         missing: format!("{name}: the loader stops at {path}: {reason}"),
         evidence: vec![
@@ -109,13 +109,13 @@ fn unusable(objects: &Objects<'_>, closure: &Closure, edge: &Edge, path: &BStrin
     }
 }
 
-fn preload(view: &View<'_>, closure: &Closure, edge: &Edge, reason: &str) -> Finding {
+fn preload(view: &View<'_>, closure: &Closure, edge: &Edge, reason: &str) -> Lack {
     let (file, what) = match edge.kind {
         EdgeKind::EtcPreload => (BString::from("/etc/ld.so.preload"), edge.name.to_string()),
         _ => (BString::default(), format!("LD_PRELOAD={}", view.variable("LD_PRELOAD").unwrap_or_default())),
     };
-    Finding {
-        kind: FindingKind::Preload,
+    Lack {
+        kind: LackKind::Preload,
         programs: vec![closure.program.clone()],
         missing: format!("{}, which is to be preloaded: programs run without it ({reason})", edge.name),
         evidence: vec![Evidence { file, offset: None, what }],
@@ -123,15 +123,15 @@ fn preload(view: &View<'_>, closure: &Closure, edge: &Edge, reason: &str) -> Fin
     }
 }
 
-fn loader(view: &View<'_>, objects: &Objects<'_>, closure: &Closure, path: &BString) -> Finding {
+fn loader(view: &View<'_>, objects: &Objects<'_>, closure: &Closure, path: &BString) -> Lack {
     let object = objects.get(closure.program.as_ref());
     let offset = object.and_then(|object| Some(object.elf.segment(SegmentKind::Interpreter)?.offset.0));
     let fix = match elsewhere(view, path.as_ref()) {
         Some(there) => format!("it is at {there}: add a link {path} to it"),
         None => format!("add {path} and the C library of the same build, or link the program statically"),
     };
-    Finding {
-        kind: FindingKind::Interpreter,
+    Lack {
+        kind: LackKind::Interpreter,
         programs: vec![closure.program.clone()],
         missing: format!("{path}, the loader: the program does not start (\"no such file or directory\")"),
         evidence: vec![Evidence { file: closure.program.clone(), offset, what: format!("PT_INTERP {path}") }],
@@ -139,16 +139,10 @@ fn loader(view: &View<'_>, objects: &Objects<'_>, closure: &Closure, path: &BStr
     }
 }
 
-fn symbol_version(
-    objects: &Objects<'_>,
-    closure: &Closure,
-    asks: &BString,
-    file: &BString,
-    version: &BString,
-) -> Finding {
+fn symbol_version(objects: &Objects<'_>, closure: &Closure, asks: &BString, file: &BString, version: &BString) -> Lack {
     let what = format!("needs {version} of {file}");
-    Finding {
-        kind: FindingKind::SymbolVersion,
+    Lack {
+        kind: LackKind::SymbolVersion,
         programs: vec![closure.program.clone()],
         missing: format!("{version} is not in the image's {file}: {asks} does not start"),
         evidence: vec![written(objects, asks.as_ref(), version.as_ref(), what)],

@@ -33,7 +33,7 @@ pub struct Evidence {
 
 /// What a finding is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum FindingKind {
+pub enum LackKind {
     /// What the configuration starts is not there, or cannot be executed.
     Start,
     /// The interpreter of a script.
@@ -66,9 +66,9 @@ pub enum FindingKind {
 
 /// Something that is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct Lack {
     /// What it is about.
-    pub kind: FindingKind,
+    pub kind: LackKind,
     /// The programs that it concerns.
     pub programs: Vec<BString>,
     /// What is missing and what comes of it, as a sentence without its end.
@@ -98,7 +98,7 @@ pub struct Diagnosis {
     /// Whether these are what the configuration starts, and not all there are.
     pub configured: bool,
     /// What is missing, the worst first.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<Lack>,
     /// What is there without need.
     pub extras: Vec<Extra>,
     /// What could not be looked at, and why.
@@ -184,8 +184,8 @@ pub fn diagnose(image: &Image, named: &[BString]) -> Diagnosis {
 }
 
 /// One finding for all programs that need the same thing.
-fn merged(findings: Vec<Finding>) -> Vec<Finding> {
-    let mut out: Vec<Finding> = Vec::new();
+fn merged(findings: Vec<Lack>) -> Vec<Lack> {
+    let mut out: Vec<Lack> = Vec::new();
     for finding in findings {
         let same = out.iter_mut().find(|known| known.kind == finding.kind && known.missing == finding.missing);
         match same {

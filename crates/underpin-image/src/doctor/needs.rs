@@ -1,7 +1,7 @@
 //! What programs open after their start, concluded from what they import and from the texts in them. No image is looked at
 //! here: `image build` adds files by the same evidence.
 
-use super::{Evidence, FindingKind, Object};
+use super::{Evidence, LackKind, Object};
 use bstr::{BStr, BString};
 use std::rc::Rc;
 use underpin_resolve::LibcVersion;
@@ -22,7 +22,7 @@ pub struct Subject<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Need {
     /// What it is about.
-    pub kind: FindingKind,
+    pub kind: LackKind,
     /// What shows it.
     pub evidence: Vec<Evidence>,
     /// Files or folders any of which serves, if the program names them.
@@ -85,12 +85,12 @@ pub fn needs_of(subject: &Subject<'_>) -> Vec<Need> {
     out.extend(certificates(&own, subject.objects));
     out.extend(zones(program, &own));
     out.extend(temporary(program, &own));
-    out.extend(called(FindingKind::User, &[program], &ACCOUNTS, false));
-    out.extend(go(FindingKind::User, program, &["os/user.Current"]));
+    out.extend(called(LackKind::User, &[program], &ACCOUNTS, false));
+    out.extend(go(LackKind::User, program, &["os/user.Current"]));
     if subject.is_glibc {
-        out.extend(called(FindingKind::NameService, &own, &NAMES, false));
-        out.extend(called(FindingKind::Charset, &[program], &["iconv_open"], false));
-        out.extend(called(FindingKind::Locale, &own, &["setlocale", "newlocale"], true));
+        out.extend(called(LackKind::NameService, &own, &NAMES, false));
+        out.extend(called(LackKind::Charset, &[program], &["iconv_open"], false));
+        out.extend(called(LackKind::Locale, &own, &["setlocale", "newlocale"], true));
     }
     out
 }
@@ -100,7 +100,7 @@ fn evidence(object: &Object, offset: u64, what: impl Into<String>) -> Evidence {
 }
 
 /// The first object that calls one of these functions.
-fn called(kind: FindingKind, objects: &[&Object], names: &[&'static str], if_set: bool) -> Option<Need> {
+fn called(kind: LackKind, objects: &[&Object], names: &[&'static str], if_set: bool) -> Option<Need> {
     let (object, name, offset) =
         objects.iter().find_map(|object| object.calls(names).map(|(name, offset)| (object, name, offset)))?;
     let what = if object.is_static() { format!("{name}(3) is linked in") } else { format!("calls {name}(3)") };
@@ -108,7 +108,7 @@ fn called(kind: FindingKind, objects: &[&Object], names: &[&'static str], if_set
 }
 
 /// A function of Go's library, which is linked in only if something calls it.
-fn go(kind: FindingKind, program: &Object, names: &[&str]) -> Option<Need> {
+fn go(kind: LackKind, program: &Object, names: &[&str]) -> Option<Need> {
     if !program.is_go() {
         return None;
     }
@@ -149,7 +149,7 @@ fn certificates(own: &[&Object], all: &[Rc<Object>]) -> Option<Need> {
     }
     paths.dedup();
     found.truncate(4);
-    Some(Need { kind: FindingKind::Certificates, evidence: found, paths, if_set: false })
+    Some(Need { kind: LackKind::Certificates, evidence: found, paths, if_set: false })
 }
 
 /// TLS that is linked in and takes the certificates of the system: what it is.
@@ -172,10 +172,10 @@ fn zones(program: &Object, own: &[&Object]) -> Option<Need> {
         if program.text("time/tzdata.loadFromEmbeddedTZData").is_some() {
             return None;
         }
-        let strong = go(FindingKind::TimeZone, program, &["time.LoadLocation"]);
+        let strong = go(LackKind::TimeZone, program, &["time.LoadLocation"]);
         let weak = || program.text(folder).map(|at| evidence(program, at, format!("Go's time: \"{folder}\"")));
         return strong.or_else(|| {
-            Some(Need { kind: FindingKind::TimeZone, evidence: vec![weak()?], paths: Vec::new(), if_set: true })
+            Some(Need { kind: LackKind::TimeZone, evidence: vec![weak()?], paths: Vec::new(), if_set: true })
         });
     }
     // Every static program that knows local time has the folder's name in it, from its C library.
@@ -183,12 +183,12 @@ fn zones(program: &Object, own: &[&Object]) -> Option<Need> {
         && let Some((offset, text)) = program.begins(folder)
     {
         let evidence = vec![evidence(program, offset, format!("\"{text}\""))];
-        return Some(Need { kind: FindingKind::TimeZone, evidence, paths: Vec::new(), if_set: false });
+        return Some(Need { kind: LackKind::TimeZone, evidence, paths: Vec::new(), if_set: false });
     }
     let weak = program.is_static().then(|| program.text(folder)).flatten();
-    called(FindingKind::TimeZone, own, &LOCAL_TIME, true).or_else(|| {
+    called(LackKind::TimeZone, own, &LOCAL_TIME, true).or_else(|| {
         let evidence = vec![evidence(program, weak?, format!("\"{folder}\""))];
-        Some(Need { kind: FindingKind::TimeZone, evidence, paths: Vec::new(), if_set: true })
+        Some(Need { kind: LackKind::TimeZone, evidence, paths: Vec::new(), if_set: true })
     })
 }
 
@@ -197,8 +197,8 @@ fn temporary(program: &Object, own: &[&Object]) -> Option<Need> {
     let text = text.filter(|(_, text): &(u64, &BStr)| text.len() == 4 || text[4] == b'/');
     if let Some((offset, text)) = text {
         let evidence = vec![evidence(program, offset, format!("\"{text}\""))];
-        return Some(Need { kind: FindingKind::Temporary, evidence, paths: Vec::new(), if_set: false });
+        return Some(Need { kind: LackKind::Temporary, evidence, paths: Vec::new(), if_set: false });
     }
-    called(FindingKind::Temporary, own, &TEMPORARY, false)
-        .or_else(|| go(FindingKind::Temporary, program, &["os.CreateTemp", "os.MkdirTemp"]))
+    called(LackKind::Temporary, own, &TEMPORARY, false)
+        .or_else(|| go(LackKind::Temporary, program, &["os.CreateTemp", "os.MkdirTemp"]))
 }

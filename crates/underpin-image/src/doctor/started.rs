@@ -1,6 +1,6 @@
 //! Which programs of an image are looked at: those named, what its configuration starts, or all.
 
-use super::{Diagnosis, Evidence, Finding, FindingKind, Program, View};
+use super::{Diagnosis, Evidence, Lack, LackKind, Program, View};
 use crate::oci::FileKind;
 use bstr::{BStr, BString, ByteSlice};
 use underpin_elf::{Elf, FileType};
@@ -15,7 +15,7 @@ const SCRIPTS: usize = 5;
 pub(super) fn programs(
     view: &View<'_>,
     named: &[BString],
-    findings: &mut Vec<Finding>,
+    findings: &mut Vec<Lack>,
     out: &mut Diagnosis,
 ) -> Vec<BString> {
     let mut found = Vec::new();
@@ -47,7 +47,7 @@ pub(super) fn programs(
 }
 
 /// Every file that can be executed.
-fn all(view: &View<'_>, findings: &mut Vec<Finding>, out: &mut Diagnosis) -> Vec<BString> {
+fn all(view: &View<'_>, findings: &mut Vec<Lack>, out: &mut Diagnosis) -> Vec<BString> {
     let mut found = Vec::new();
     for (path, node) in view.image.files.iter() {
         let is_file = matches!(node.kind, FileKind::Regular(_));
@@ -83,7 +83,7 @@ fn start(
     view: &View<'_>,
     word: &BStr,
     because: &str,
-    findings: &mut Vec<Finding>,
+    findings: &mut Vec<Lack>,
     out: &mut Diagnosis,
     found: &mut Vec<BString>,
 ) {
@@ -93,8 +93,8 @@ fn start(
     };
     for _ in 0..SCRIPTS {
         if !is_executable(view, path.as_ref()) {
-            findings.push(Finding {
-                kind: FindingKind::Start,
+            findings.push(Lack {
+                kind: LackKind::Start,
                 programs: vec![path.clone()],
                 missing: format!("{path} may not be executed: its mode has no right to"),
                 evidence: vec![Evidence { file: path.clone(), offset: None, what: mode_of(view, path.as_ref()) }],
@@ -113,8 +113,8 @@ fn start(
         match interpreter(view, line.as_bstr()) {
             Ok(next) => path = next,
             Err(name) => {
-                findings.push(Finding {
-                    kind: FindingKind::ScriptInterpreter,
+                findings.push(Lack {
+                    kind: LackKind::ScriptInterpreter,
                     programs: vec![path.clone()],
                     missing: format!("{name}, the interpreter of a script: it does not start"),
                     evidence: vec![Evidence { file: path.clone(), offset: Some(0), what: line.to_string() }],
@@ -135,14 +135,14 @@ fn is_executable(view: &View<'_>, path: &BStr) -> bool {
     view.image.files.find(path).is_ok_and(|(_, node)| node.mode & 0o111 != 0)
 }
 
-fn not_there(view: &View<'_>, word: &BStr, because: &str) -> Finding {
+fn not_there(view: &View<'_>, word: &BStr, because: &str) -> Lack {
     let how = if word.contains(&b'/') {
         String::new()
     } else {
         format!(" in any folder of PATH ({})", view.variable("PATH").map_or_else(|| PATH.into(), ToString::to_string))
     };
-    Finding {
-        kind: FindingKind::Start,
+    Lack {
+        kind: LackKind::Start,
         programs: vec![word.into()],
         missing: format!("{word} is not in the image{how}: nothing starts"),
         evidence: vec![Evidence { file: BString::default(), offset: None, what: because.to_owned() }],

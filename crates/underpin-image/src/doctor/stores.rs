@@ -1,7 +1,7 @@
 //! Whether what programs open after their start is in the image.
 
 use super::needs::{Need, Subject, needs_of};
-use super::{Evidence, Finding, FindingKind, View};
+use super::{Evidence, Lack, LackKind, View};
 use crate::oci::{FileKind, Files};
 use bstr::{BStr, BString, ByteSlice};
 use underpin_resolve::{LibcVersion, Root};
@@ -11,22 +11,22 @@ const BUILT_IN: LibcVersion = LibcVersion { major: 2, minor: 34, patch: 0 };
 /// No list of accounts or services is longer.
 const TEXT: u64 = 16 << 20;
 
-pub(super) fn check(view: &View<'_>, subject: &Subject<'_>) -> Vec<Finding> {
-    let mut out: Vec<Finding> = user_of_config(view, subject).into_iter().collect();
+pub(super) fn check(view: &View<'_>, subject: &Subject<'_>) -> Vec<Lack> {
+    let mut out: Vec<Lack> = user_of_config(view, subject).into_iter().collect();
     for need in needs_of(subject) {
         let found = match need.kind {
-            FindingKind::Certificates => certificates(view, &need),
-            FindingKind::TimeZone => zone(view, &need),
-            FindingKind::Temporary => temporary(view),
-            FindingKind::User => account_of_user(view),
-            FindingKind::NameService => name_service(view, subject),
-            FindingKind::Charset => charsets(view),
-            FindingKind::Locale => locale(view),
+            LackKind::Certificates => certificates(view, &need),
+            LackKind::TimeZone => zone(view, &need),
+            LackKind::Temporary => temporary(view),
+            LackKind::User => account_of_user(view),
+            LackKind::NameService => name_service(view, subject),
+            LackKind::Charset => charsets(view),
+            LackKind::Locale => locale(view),
             _ => None,
         };
         if let Some(Told { missing, fix, more }) = found {
             let evidence = more.into_iter().chain(need.evidence).collect();
-            out.push(Finding { kind: need.kind, programs: vec![subject.program.clone()], missing, evidence, fix });
+            out.push(Lack { kind: need.kind, programs: vec![subject.program.clone()], missing, evidence, fix });
         }
     }
     out
@@ -147,7 +147,7 @@ pub(super) fn account(files: &Files, path: &str, name: &[u8]) -> Option<Vec<BStr
 }
 
 /// A name in the configuration: an engine looks it up before anything starts.
-fn user_of_config(view: &View<'_>, subject: &Subject<'_>) -> Option<Finding> {
+fn user_of_config(view: &View<'_>, subject: &Subject<'_>) -> Option<Lack> {
     let user = view.image.config.as_ref().map_or("", |config| config.user.as_str());
     let (name, group) = user.split_once(':').unwrap_or((user, ""));
     let unknown = |name: &str, file: &str| {
@@ -161,8 +161,8 @@ fn user_of_config(view: &View<'_>, subject: &Subject<'_>) -> Option<Finding> {
     } else {
         return None;
     };
-    Some(Finding {
-        kind: FindingKind::User,
+    Some(Lack {
+        kind: LackKind::User,
         programs: vec![subject.program.clone()],
         missing: format!("`{what}` is not in {file}: engines refuse to start the image"),
         evidence: configuration(format!("User {user}")).into_iter().collect(),

@@ -7,7 +7,7 @@ use bstr::{BString, ByteSlice};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::os::unix::ffi::OsStrExt;
-use underpin_image::doctor::{Diagnosis, Evidence, ExtraKind, Finding, FindingKind};
+use underpin_image::doctor::{Diagnosis, Evidence, ExtraKind, Lack, LackKind};
 use underpin_image::oci::Image;
 
 /// The document of `underpin image doctor`.
@@ -187,7 +187,7 @@ fn raws(names: &[BString]) -> Vec<Raw> {
 }
 
 impl ImageFinding {
-    fn new(finding: &Finding) -> ImageFinding {
+    fn new(finding: &Lack) -> ImageFinding {
         ImageFinding {
             kind: finding.kind.into(),
             programs: raws(&finding.programs),
@@ -205,23 +205,23 @@ impl From<&Evidence> for ImageEvidence {
     }
 }
 
-impl From<FindingKind> for ImageFindingKind {
-    fn from(kind: FindingKind) -> ImageFindingKind {
+impl From<LackKind> for ImageFindingKind {
+    fn from(kind: LackKind) -> ImageFindingKind {
         match kind {
-            FindingKind::Start => ImageFindingKind::Start,
-            FindingKind::ScriptInterpreter => ImageFindingKind::ScriptInterpreter,
-            FindingKind::Interpreter => ImageFindingKind::Interpreter,
-            FindingKind::Library => ImageFindingKind::Library,
-            FindingKind::SymbolVersion => ImageFindingKind::SymbolVersion,
-            FindingKind::Preload => ImageFindingKind::Preload,
-            FindingKind::Architecture => ImageFindingKind::Architecture,
-            FindingKind::Certificates => ImageFindingKind::Certificates,
-            FindingKind::TimeZone => ImageFindingKind::TimeZone,
-            FindingKind::Temporary => ImageFindingKind::Temporary,
-            FindingKind::User => ImageFindingKind::User,
-            FindingKind::NameService => ImageFindingKind::NameService,
-            FindingKind::Charset => ImageFindingKind::Charset,
-            FindingKind::Locale => ImageFindingKind::Locale,
+            LackKind::Start => ImageFindingKind::Start,
+            LackKind::ScriptInterpreter => ImageFindingKind::ScriptInterpreter,
+            LackKind::Interpreter => ImageFindingKind::Interpreter,
+            LackKind::Library => ImageFindingKind::Library,
+            LackKind::SymbolVersion => ImageFindingKind::SymbolVersion,
+            LackKind::Preload => ImageFindingKind::Preload,
+            LackKind::Architecture => ImageFindingKind::Architecture,
+            LackKind::Certificates => ImageFindingKind::Certificates,
+            LackKind::TimeZone => ImageFindingKind::TimeZone,
+            LackKind::Temporary => ImageFindingKind::Temporary,
+            LackKind::User => ImageFindingKind::User,
+            LackKind::NameService => ImageFindingKind::NameService,
+            LackKind::Charset => ImageFindingKind::Charset,
+            LackKind::Locale => ImageFindingKind::Locale,
         }
     }
 }

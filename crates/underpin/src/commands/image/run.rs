@@ -7,7 +7,7 @@ use crate::plan::{ImageRunPlan, MachineFiles};
 use crate::screen::{self, Screen};
 use std::io;
 use underpin_image::ImageError;
-use underpin_image::boot::{Boot, Outcome, Patience, boot};
+use underpin_image::boot::{Boot, GuestEnd, Patience, boot};
 use underpin_image::protocol::Status;
 use underpin_report::document::image::{ImageFetched, ImageOutcome, ImageUsage};
 use underpin_report::{ImageRunDocument, text};
@@ -37,7 +37,7 @@ pub fn run(plan: &ImageRunPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
         Err(ImageError::PassOn { source }) if source.kind() == io::ErrorKind::BrokenPipe => return Ok(Exit::Fine),
         Err(error) => return Err(error.into()),
     };
-    if result.outcome == Outcome::Interrupted {
+    if result.outcome == GuestEnd::Interrupted {
         return Ok(Exit::by_signal(end_signal().unwrap_or_default()));
     }
     let document = document(plan, &sink, &result);
@@ -59,10 +59,10 @@ pub fn run(plan: &ImageRunPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
 /// What a person must know that the command's own output does not say.
 fn explain(plan: &ImageRunPlan, document: &ImageRunDocument, result: &Boot) {
     match result.outcome {
-        Outcome::TimedOut => {
+        GuestEnd::TimedOut => {
             screen::note(&format!("the command was ended after {} s (--timeout)", plan.timeout.as_secs_f64()));
         }
-        Outcome::NoResult { was_up, gave_up } => {
+        GuestEnd::NoResult { was_up, gave_up } => {
             let what = match (was_up, gave_up) {
                 (true, _) => "the guest went down before the command ended",
                 (false, true) => "the guest did not come up in time and was ended",
@@ -86,16 +86,16 @@ fn explain(plan: &ImageRunPlan, document: &ImageRunDocument, result: &Boot) {
     }
 }
 
-fn exit(outcome: &Outcome) -> Exit {
+fn exit(outcome: &GuestEnd) -> Exit {
     match outcome {
-        Outcome::Ended(status) => match end(status) {
+        GuestEnd::Ended(status) => match end(status) {
             (ImageOutcome::Exited, code) => Exit::Command(u8::try_from(code).unwrap_or(u8::MAX)),
             (ImageOutcome::Signalled, signal) => Exit::by_signal(signal),
             (_, ENOENT) => Exit::Command(NOT_FOUND),
             _ => Exit::Command(NOT_EXECUTABLE),
         },
-        Outcome::TimedOut => Exit::Command(AT_DEADLINE),
-        Outcome::NoResult { .. } | Outcome::Interrupted => Exit::Command(OURS),
+        GuestEnd::TimedOut => Exit::Command(AT_DEADLINE),
+        GuestEnd::NoResult { .. } | GuestEnd::Interrupted => Exit::Command(OURS),
     }
 }
 
@@ -110,12 +110,12 @@ fn end(status: &Status) -> (ImageOutcome, i32) {
 
 fn document(plan: &ImageRunPlan, sink: &Sink<'_>, result: &Boot) -> ImageRunDocument {
     let (outcome, number, status) = match &result.outcome {
-        Outcome::Ended(status) => {
+        GuestEnd::Ended(status) => {
             let (outcome, number) = end(status);
             (outcome, number, Some(status).filter(|_| outcome != ImageOutcome::NotStarted))
         }
-        Outcome::TimedOut => (ImageOutcome::TimedOut, 0, None),
-        Outcome::NoResult { .. } | Outcome::Interrupted => (ImageOutcome::NoResult, 0, None),
+        GuestEnd::TimedOut => (ImageOutcome::TimedOut, 0, None),
+        GuestEnd::NoResult { .. } | GuestEnd::Interrupted => (ImageOutcome::NoResult, 0, None),
     };
     let number = |wanted| (outcome == wanted).then_some(number);
     let files = plan.request.files.iter().zip(&plan.places).zip(&sink.files);
