@@ -10,6 +10,7 @@ mod commands;
 mod doctor;
 mod exit;
 mod export;
+mod fusion;
 mod gain;
 mod input;
 mod linked;

@@ -212,3 +212,23 @@ fn a_folder_that_an_ended_run_left_is_not_used_and_not_in_the_way() {
         "not ours to remove"
     );
 }
+
+#[test]
+fn bench_measures_a_fused_copy_beside_the_program_and_leaves_neither() {
+    need!("cc");
+    let dir = program();
+    let (app, before) = (at(&dir, "app"), fs::read(dir.join("app")).unwrap());
+    let mut command = common::underpin(["bench", "--bind", "fused", "--runs", "3", "-N", "--json", "--", &app]);
+    let output = Output::of(command.env("TMPDIR", dir.mkdir("temporary")).current_dir(dir.path()));
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    let measured: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
+    let named = |name: &str| measured.to_string().contains(&format!("\"{name}\""));
+    assert!(named("before") && named("fused"), "{measured}");
+    assert!(fs::read(dir.join("app")).unwrap() == before);
+    assert_eq!(fs::read_dir(dir.join("temporary")).unwrap().count(), 0);
+    let left = fs::read_dir(dir.path()).unwrap().flatten().filter(|entry| {
+        let name = entry.file_name().into_string().unwrap();
+        name.starts_with(".underpin-") || name.contains("fused")
+    });
+    assert_eq!(left.count(), 0);
+}

@@ -67,9 +67,15 @@ pub struct BenchArgs {
     #[arg(long, value_name = "LIST", help_heading = "What to compare")]
     pub malloc: Vec<MallocList>,
 
-    /// Run every program as it is (before) and bound to its libraries as `underpin bind --flatten` would do it (after),
-    /// from a copy that is gone afterwards
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "before,after", help_heading = "What to compare")]
+    /// Run every program as it is (before), bound to its libraries as `underpin bind --flatten` would do it (after), and
+    /// with its libraries in one file as `underpin bind --fuse` would do it (fused), from copies that are gone afterwards
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        value_name = "before,after,fused",
+        help_heading = "What to compare"
+    )]
     pub bind: Vec<BindState>,
 
     /// Commits to run every command at, the first the reference: each is checked out in a temporary git worktree, where
@@ -152,13 +158,15 @@ pub struct BenchArgs {
     pub debug_mode: bool,
 }
 
-/// A program before or after it is bound.
+/// A state of a program and its libraries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BindState {
     /// With nothing of it bound
     Before,
     /// Bound to its libraries
     After,
+    /// With its libraries in one file
+    Fused,
 }
 
 /// How much is measured.

@@ -2,6 +2,7 @@
 
 use super::fuse;
 use crate::exit::Exit;
+use crate::fusion;
 use crate::plan::{Action, BindRequest};
 use crate::progress::Progress;
 use crate::screen::{self, Screen};
@@ -81,7 +82,7 @@ pub fn scope(root: &HostRoot, paths: &[PathBuf]) -> anyhow::Result<Scope> {
 /// If nothing else is there.
 fn without_fused(mut scope: Scope) -> anyhow::Result<Scope> {
     scope.files.retain(|file| {
-        let fused = fuse::file_of(&path(&file.path)).is_some();
+        let fused = fusion::file_of(&path(&file.path)).is_some();
         if fused {
             screen::note(&format!("{}: fused, and left as it is; `underpin unbind` it first", file.path));
         }

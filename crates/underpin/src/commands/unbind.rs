@@ -1,8 +1,8 @@
 //! `underpin unbind`: restores the original of every bound file in the given paths.
 
 use super::bind::{every_name, exit, path, scope};
-use super::fuse;
 use crate::exit::Exit;
+use crate::fusion;
 use crate::plan::UnbindPlan;
 use crate::progress::Progress;
 use crate::screen::{self, Screen};
@@ -29,7 +29,7 @@ pub fn run(plan: UnbindPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
         let (bound, hopeless): (Vec<_>, Vec<_>) = outlooks.into_iter().partition(|(_, outlook)| outlook.is_ok());
         let bound: Vec<PathBuf> = bound.into_iter().map(|(path, _)| path).collect();
         let farms = files::farms_of(&bound);
-        let fused = fuse::Fusions::of(&bound);
+        let fused = fusion::Fusions::of(&bound);
         let jobs = bound.into_iter().map(Job::unbind).collect();
         let scope = every_name(&scope);
         let jobs =

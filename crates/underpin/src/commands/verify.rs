@@ -1,9 +1,9 @@
 //! `underpin verify`: bound programs compared with their unbound originals, by the model and by the real loader.
 
 use super::bind::{path, scope};
-use super::fuse;
 use super::tree::check;
 use crate::exit::Exit;
+use crate::fusion;
 use crate::plan::VerifyPlan;
 use crate::progress::Progress;
 use crate::screen::Screen;
@@ -111,9 +111,9 @@ impl Verifier<'_> {
             return None;
         }
         verified.objects = after.objects.len().saturating_sub(1);
-        match (&status, fuse::file_of(&place)) {
+        match (&status, fusion::file_of(&place)) {
             (Status::Bound(_) | Status::Stale(..), Some(fused)) => {
-                verified.differences.extend(fuse::differences(&before, &after, &fused));
+                verified.differences.extend(fusion::differences(&before, &after, &fused));
                 verified.fused = Some(fused.as_os_str().as_bytes().as_bstr().into());
             }
             // Its original would search where the tree was before: what it loads now is compared with the record.
@@ -172,8 +172,8 @@ impl Verifier<'_> {
         let before =
             target.beside(&original, |copy| Ok::<_, NotAsked>(self.judge.bindings(copy)?.renamed(copy, place)))??;
         let after = self.judge.bindings(place)?;
-        if let Some(file) = fuse::file_of(place) {
-            return Ok(fuse::same_symbols(&after, &before, &file)?);
+        if let Some(file) = fusion::file_of(place) {
+            return Ok(fusion::same_symbols(&after, &before, &file)?);
         }
         after.same_as(&before)?;
         Ok(after.len())

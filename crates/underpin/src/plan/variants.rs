@@ -2,7 +2,7 @@
 
 use super::parameters::{ParameterSet, fill};
 use crate::cli::{BenchArgs, BindState};
-use crate::variants::{self, Binding, Build, BuiltProgram, Commit, ProgramCopy};
+use crate::variants::{self, Binding, Build, BuiltProgram, Commit};
 use anyhow::{Context, bail};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -52,7 +52,7 @@ impl<'a> Dimensions<'a> {
             allocators.insert(0, None);
         }
         let mut binding = args.bind.clone();
-        if binding == [BindState::After] {
+        if let [BindState::After | BindState::Fused] = binding[..] {
             binding.insert(0, BindState::Before);
         }
         Ok(Dimensions { named, allocators, binding, builds })
@@ -89,14 +89,23 @@ impl<'a> Dimensions<'a> {
         }
         let path = std::env::var_os("PATH");
         let program = find_program(&command.from_here(word), path.as_deref())?;
-        let binding = Binding::of(&program, &Environment::inherited());
+        let environment = Environment::inherited();
+        let binding = Binding::of(&program, &environment);
         let state = |state: &BindState| {
-            let (word, copy) = match state {
-                BindState::Before => ("before", binding.before()?),
-                BindState::After => ("after", Some(binding.after()?)),
+            let (word, instead): (_, Option<(PathBuf, Arc<dyn Proof>)>) = match state {
+                BindState::Before => {
+                    ("before", binding.before()?.map(|copy| (copy.path().to_owned(), Arc::new(copy) as Arc<_>)))
+                }
+                BindState::After => {
+                    let copy = binding.after()?;
+                    ("after", Some((copy.path().to_owned(), Arc::new(copy))))
+                }
+                BindState::Fused => {
+                    let copy = variants::fused_copy(&program, &environment)?;
+                    ("fused", Some((copy.path().to_owned(), Arc::new(copy))))
+                }
             };
-            let instead = |copy: ProgramCopy| (copy.path().to_owned(), Arc::new(copy) as Arc<dyn Proof>);
-            Ok(State { word: Some(word.to_owned()), instead: copy.map(instead) })
+            Ok(State { word: Some(word.to_owned()), instead })
         };
         self.binding.iter().map(state).collect()
     }

@@ -3,6 +3,7 @@
 //! The copies are flattened: the program alone is changed, and the libraries stay as they are.
 
 use super::built::ran_as;
+use crate::fusion::{Merger, Place};
 use anyhow::{Context, bail};
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -10,13 +11,16 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use tempfile::TempPath;
+use tempfile::{TempDir, TempPath};
 use underpin_bench::Proof;
 use underpin_elf::{Elf, FileSource};
 use underpin_resolve::{Environment, HostRoot};
 use underpin_rewrite::plan::{BindPlan, Planner, Policy, Scope, Shape};
 use underpin_rewrite::undo;
 use underpin_sys::{RawPid, maps};
+
+/// Libraries that it takes to merge any.
+const LEAST: usize = 2;
 
 /// What binding would do to one program, as a plan that is never carried out on the program itself.
 #[derive(Debug)]
@@ -73,6 +77,52 @@ impl Binding {
         let (real, bytes) = read(&self.program)?;
         let Ok(original) = undo(&bytes) else { return Ok(None) };
         Ok(Some(ProgramCopy { path: copy(&real, &original)?, libraries: Vec::new() }))
+    }
+}
+
+/// A copy of a program whose libraries are one file.
+///
+/// # Errors
+/// If they cannot be merged, or the copy cannot be written.
+pub fn fused_copy(program: &Path, environment: &Environment) -> anyhow::Result<FusedCopy> {
+    let real = program.canonicalize().with_context(|| program.display().to_string())?;
+    // Not beside the program: what is written is found by its absolute path.
+    let folder = tempfile::Builder::new().prefix("underpin-fused-").tempdir()?;
+    let place = Place::next_in(folder.path(), &real)?;
+    let file = place.file().to_owned();
+    let merger = Merger::of(&real, environment, &Policy::default(), place, LEAST)?;
+    let Ok(merger) = merger else { bail!("{} has no libraries to merge", real.display()) };
+    let path = merger.copy(|bytes| copy(&real, bytes))?;
+    let members = merger.merged.iter().map(|member| PathBuf::from(OsStr::from_bytes(&member.path)));
+    let members = members.map(|member| member.canonicalize().unwrap_or(member)).collect();
+    Ok(FusedCopy { copy: ProgramCopy { path, libraries: vec![file] }, members, _folder: folder })
+}
+
+/// A copy of a program whose libraries are one file; both are removed when it is dropped. As a proof it shows that the file
+/// was loaded, and none of the libraries.
+#[derive(Debug)]
+pub struct FusedCopy {
+    copy: ProgramCopy,
+    members: HashSet<PathBuf>,
+    _folder: TempDir,
+}
+
+impl FusedCopy {
+    /// The path of the copy.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.copy.path()
+    }
+}
+
+impl Proof for FusedCopy {
+    fn took(&self, pid: RawPid) -> Result<(), String> {
+        self.copy.took(pid)?;
+        let ranges = maps(pid).map_err(|error| error.to_string())?;
+        match ranges.into_iter().filter_map(|range| range.path).find(|path| self.members.contains(path)) {
+            Some(path) => Err(format!("{} was merged, and was loaded too", path.display())),
+            None => Ok(()),
+        }
     }
 }
 

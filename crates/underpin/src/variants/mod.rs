@@ -10,6 +10,6 @@ mod commits;
 mod git;
 
 pub use allocator::on_allocator;
-pub use binding::{Binding, ProgramCopy, bound_copy};
+pub use binding::{Binding, bound_copy, fused_copy};
 pub use built::{Build, BuiltProgram};
 pub use commits::{Commit, CommitError, Commits};

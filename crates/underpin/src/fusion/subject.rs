@@ -77,7 +77,7 @@ impl Subject {
 }
 
 fn content(object: &Object) -> anyhow::Result<Content> {
-    let path = super::super::bind::path(&object.path);
+    let path = super::path(&object.path);
     let what = || path.display().to_string();
     let facts = FileFacts::of(&path)?;
     ensure!(facts.size <= LIMIT, "{}: larger than {} GiB", what(), LIMIT >> 30);

@@ -21,23 +21,34 @@ const FUSED: &str = "fused-";
 const LINKS: &str = "links";
 
 /// The folder of one fusion.
-pub(super) struct Place {
+pub struct Place {
     folder: PathBuf,
     file: PathBuf,
 }
 
 impl Place {
-    /// The first that is free.
+    /// The first that is free beside a program.
+    ///
+    /// # Errors
+    /// If its path cannot be written into a search path.
     pub fn next_of(program: &Path) -> anyhow::Result<Place> {
-        let (parent, name) = (program.parent().context("no folder")?, program.file_name().context("no name")?);
+        let parent = program.parent().context("no folder")?;
+        Place::next_in(&parent.join(FARMS), program)
+    }
+
+    /// The first that is free for a program in a folder.
+    ///
+    /// # Errors
+    /// If its path cannot be written into a search path.
+    pub fn next_in(folder: &Path, program: &Path) -> anyhow::Result<Place> {
         let of = |text: &OsStr| text.to_str().map(str::to_owned).context("its path is not UTF-8");
-        let (parent, name) = (of(parent.as_os_str())?, of(name)?);
+        let (parent, name) = (of(folder.as_os_str())?, of(program.file_name().context("no name")?)?);
         // A colon or semicolon would end the folder's name in a search path, a dollar sign begin a token.
         ensure!(
             !parent.contains([':', '$', ';']) && !name.contains([':', '$', ';']),
             "its path has one of : $ ; in it"
         );
-        let all = Path::new(&parent).join(FARMS).join(format!("{FUSED}{name}"));
+        let all = Path::new(&parent).join(format!("{FUSED}{name}"));
         let free = (1_u32..).map(|number| all.join(number.to_string())).find(|folder| !folder.exists());
         let folder = free.context("no number is free")?;
         Ok(Place { file: folder.join(format!("{name}.fused.so")), folder })
@@ -52,6 +63,7 @@ impl Place {
         self.folder.join(LINKS)
     }
 
+    /// What the file is called and how it is reached.
     pub fn names(&self) -> Names {
         Names {
             soname: self.file.file_name().unwrap_or_default().as_bytes().into(),
@@ -60,6 +72,9 @@ impl Place {
     }
 
     /// Writes links and file.
+    ///
+    /// # Errors
+    /// If one cannot be written; nothing is left then.
     pub fn write(&self, fused: &Fused) -> anyhow::Result<()> {
         let written = self.try_write(fused);
         if written.is_err() {

@@ -1,0 +1,185 @@
+//! A program whose libraries are merged into one file: worked out, judged by the real loader, and put in the program's place
+//! (`bind --fuse`) or run as a copy (`bench --bind fused`).
+
+mod judge;
+mod place;
+mod subject;
+
+pub use judge::{differences, same_symbols};
+pub use place::{Fusions, Place, file_of};
+
+use anyhow::{Context, ensure};
+use bstr::BString;
+use judge::Judge;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use subject::Subject;
+use underpin_fuse::{Fused, Kept, Refusal, note};
+use underpin_resolve::Environment;
+use underpin_rewrite::files::{self, Keep};
+use underpin_rewrite::plan::Policy;
+use underpin_rewrite::{BoundObject, Edits, RewriteOptions, rewrite, undo};
+
+/// A fusion that is worked out, before a byte is written.
+pub struct Merger {
+    subject: Subject,
+    environment: Environment,
+    place: Place,
+    fused: Fused,
+    /// The libraries inside, in load order.
+    pub merged: Vec<note::Merged>,
+    /// The libraries that stay shared, and why.
+    pub shared: Vec<(BString, String)>,
+    /// References of the libraries inside, and those of them that lead inside.
+    pub references: (usize, usize),
+}
+
+impl Merger {
+    /// Works out a fusion of a program at its real path that would be at a place. `Err` within: how many libraries could be
+    /// merged, if those are fewer than `least`.
+    ///
+    /// # Errors
+    /// Why it cannot be done.
+    pub fn of(
+        program: &Path,
+        environment: &Environment,
+        policy: &Policy,
+        place: Place,
+        least: usize,
+    ) -> anyhow::Result<Result<Merger, usize>> {
+        let environment = Environment { preload: None, ..environment.clone() };
+        let subject = Subject::read(program, &environment, policy)?;
+        let closure = subject.closure();
+        let plan = match underpin_fuse::plan(&closure) {
+            Err(Refusal::NothingToFuse { members }) => return Ok(Err(members)),
+            plan => plan?,
+        };
+        if plan.members.len() < least {
+            return Ok(Err(plan.members.len()));
+        }
+        let fused = underpin_fuse::fuse(&closure, &plan, &place.names())?;
+        let merged = note::read(&fused.bytes).context("the list of its members cannot be read again")?;
+        let shared = |kept: &Kept| (closure.objects[kept.object].path.clone(), kept.because.to_string());
+        let shared = plan.kept.iter().map(shared).collect();
+        let is_inside = |object: Option<usize>| object.is_some_and(|object| plan.members.contains(&object));
+        let inside = fused.bindings.iter().filter(|binding| is_inside(binding.to)).count();
+        let references = (fused.bindings.len(), inside);
+        Ok(Ok(Merger { subject, environment, place, fused, merged, shared, references }))
+    }
+
+    /// The merged file.
+    pub fn file(&self) -> &Path {
+        self.place.file()
+    }
+
+    /// The size of the merged file in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.fused.bytes.len() as u64
+    }
+
+    /// Writes the file, replaces the program, and removes what the program named before. Returns how many references the
+    /// loader bound as before.
+    ///
+    /// # Errors
+    /// If something cannot be written, or the loader binds a reference otherwise; the program is the old one then.
+    pub fn carry_out(&self, keep: &Keep) -> anyhow::Result<usize> {
+        let program = vec![self.subject.path.clone()];
+        let (farms, fusions) = (files::farms_of(&program), Fusions::of(&program));
+        self.place.write(&self.fused)?;
+        let compared = self.replace(keep);
+        if compared.is_err() {
+            self.place.remove();
+        } else {
+            fusions.remove_unused();
+            for error in files::remove_unused(&farms) {
+                crate::screen::note(&error);
+            }
+        }
+        compared
+    }
+
+    fn replace(&self, keep: &Keep) -> anyhow::Result<usize> {
+        let new = self.program()?;
+        let judge = self.judge()?;
+        let mut compared = 0;
+        self.subject.held.replace(&new, keep, |copy| {
+            compared = judge.accepts(copy)?;
+            Ok(())
+        })?;
+        Ok(compared)
+    }
+
+    /// Writes the file, and the program that uses it where `write` puts its bytes; both belong to the caller.
+    ///
+    /// # Errors
+    /// As for [`Merger::carry_out`].
+    pub fn copy<C: AsRef<Path>>(&self, write: impl FnOnce(&[u8]) -> anyhow::Result<C>) -> anyhow::Result<C> {
+        self.place.write(&self.fused)?;
+        let copy = write(&self.program()?)?;
+        self.judge()?.accepts(copy.as_ref())?;
+        Ok(copy)
+    }
+
+    fn judge(&self) -> anyhow::Result<Judge<'_>> {
+        Judge::of(&self.subject, &self.merged, self.file(), &self.environment)
+    }
+
+    /// The program's new bytes: it names the merged file first, which must be there.
+    fn program(&self) -> anyhow::Result<Vec<u8>> {
+        let mut needed: Vec<BString> = vec![self.file().as_os_str().as_bytes().into()];
+        needed.extend(self.fused.program_needs.iter().cloned());
+        let edits = Edits { needed: Some(needed), ..Edits::default() };
+        let bound = bound(&self.merged, &self.fused.bytes, self.file())?;
+        let options = RewriteOptions { bound, ..RewriteOptions::default() };
+        let original = self.subject.original();
+        let new = rewrite(original, &edits, &options)?.apply(original);
+        ensure!(undo(&new)? == *original, "the rewritten program could not be restored");
+        Ok(new)
+    }
+}
+
+/// What the record in the program tells `verify`: the merged file and its members as they are now.
+fn bound(merged: &[note::Merged], bytes: &[u8], file: &Path) -> anyhow::Result<Vec<BoundObject>> {
+    let text = |bytes: &BString| String::from_utf8(bytes.to_vec()).context("a library's path is not UTF-8");
+    let own = FileFacts::of(file)?;
+    let first = BoundObject {
+        name: file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        path: file.to_str().context("its path is not UTF-8")?.to_owned(),
+        build_id: subject::build_id(bytes),
+        size: own.size,
+        modified: own.modified,
+    };
+    let members = merged.iter().map(|member| {
+        let path = text(&member.path)?;
+        let name = if member.soname.is_empty() { path.clone() } else { text(&member.soname)? };
+        let build_id = Some(member.build_id.clone()).filter(|id| !id.is_empty());
+        Ok(BoundObject { name, path, build_id, size: member.size, modified: member.modified })
+    });
+    std::iter::once(Ok(first)).chain(members).collect()
+}
+
+/// Size and modification time of a file.
+struct FileFacts {
+    size: u64,
+    modified: i64,
+}
+
+impl FileFacts {
+    fn of(path: &Path) -> anyhow::Result<FileFacts> {
+        let identity = files::FileIdentity::at(path).with_context(|| path.display().to_string())?;
+        // Nanoseconds since 1970: 64 bits last until 2262.
+        Ok(FileFacts { size: identity.size, modified: i64::try_from(identity.modified).unwrap_or(0) })
+    }
+}
+
+/// A path of the resolver as a path of this system.
+fn path(bytes: &BString) -> PathBuf {
+    Path::new(std::ffi::OsStr::from_bytes(bytes)).to_owned()
+}
+
+/// The same with symbolic links resolved, if it exists.
+fn real(bytes: &BString) -> PathBuf {
+    let path = path(bytes);
+    fs::canonicalize(&path).unwrap_or(path)
+}
