@@ -128,7 +128,7 @@ _underpin() {
                     return 0
                     ;;
                 --bind)
-                    COMPREPLY=($(compgen -W "before after" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "before after fused" -- "${cur}"))
                     return 0
                     ;;
                 --commits)

@@ -345,7 +345,7 @@ set edit:completion:arg-completer[underpin] = {|@words|
         &'underpin;bench'= {
             cand --variant 'A variant of every command, beside the command as it is: assignments, then words that go before the command (may be repeated)'
             cand --malloc 'Allocators to run every command on, its children too: system, jemalloc, mimalloc, snmalloc, or a shared object, each with settings after a colon. One alone stands beside the command as it is (may be repeated)'
-            cand --bind 'Run every program as it is (before) and bound to its libraries as `underpin bind --flatten` would do it (after), from a copy that is gone afterwards'
+            cand --bind 'Run every program as it is (before), bound to its libraries as `underpin bind --flatten` would do it (after), and with its libraries in one file as `underpin bind --fuse` would do it (fused), from copies that are gone afterwards'
             cand --commits 'Commits to run every command at, the first the reference: each is checked out in a temporary git worktree, where --build builds it and the commands run in the folder that you stand in. {COMMIT} stands for the hash'
             cand --build 'With --commits: how to build each commit, once in its worktree, by /bin/sh: ''make'', ''cargo build --release''. Without: the builds of --project to run every command with, as `underpin build --as` names them, the first the reference: glibc,musl,musl+jemalloc'
             cand --project 'What --build builds: a folder (the current one), or a file of C or C++. The file that it makes of a command''s program is run in that program''s place'

@@ -353,8 +353,9 @@ complete -c underpin -n "__fish_underpin_using_subcommand verify" -s h -l help -
 complete -c underpin -n "__fish_underpin_using_subcommand verify" -s V -l version -d 'Print version'
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l variant -d 'A variant of every command, beside the command as it is: assignments, then words that go before the command (may be repeated)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l malloc -d 'Allocators to run every command on, its children too: system, jemalloc, mimalloc, snmalloc, or a shared object, each with settings after a colon. One alone stands beside the command as it is (may be repeated)' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l bind -d 'Run every program as it is (before) and bound to its libraries as `underpin bind --flatten` would do it (after), from a copy that is gone afterwards' -r -f -a "before\t'With nothing of it bound'
-after\t'Bound to its libraries'"
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l bind -d 'Run every program as it is (before), bound to its libraries as `underpin bind --flatten` would do it (after), and with its libraries in one file as `underpin bind --fuse` would do it (fused), from copies that are gone afterwards' -r -f -a "before\t'With nothing of it bound'
+after\t'Bound to its libraries'
+fused\t'With its libraries in one file'"
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l commits -d 'Commits to run every command at, the first the reference: each is checked out in a temporary git worktree, where --build builds it and the commands run in the folder that you stand in. {COMMIT} stands for the hash' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l build -d 'With --commits: how to build each commit, once in its worktree, by /bin/sh: \'make\', \'cargo build --release\'. Without: the builds of --project to run every command with, as `underpin build --as` names them, the first the reference: glibc,musl,musl+jemalloc' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l project -d 'What --build builds: a folder (the current one), or a file of C or C++. The file that it makes of a command\'s program is run in that program\'s place' -r -F
