@@ -19,13 +19,16 @@ pub(super) struct Judge<'s> {
     members: BTreeSet<PathBuf>,
     listed: Listing,
     bindings: Bindings,
+    /// References that were bound inside the file, each as the loader binds it in the original.
+    confirmed: usize,
 }
 
 impl Judge<'_> {
-    /// Asks about the original.
+    /// Asks about the original, and holds against it what was computed.
     pub fn of<'s>(
         subject: &'s Subject,
         merged: &[note::Merged],
+        computed: &[((PathBuf, String), PathBuf)],
         file: &'s Path,
         environment: &Environment,
     ) -> anyhow::Result<Judge<'s>> {
@@ -41,10 +44,12 @@ impl Judge<'_> {
             Opinion::NotAsked(reason) => bail!("its loader cannot be asked: {reason}"),
         };
         let members = merged.iter().map(|member| real(&member.path)).collect();
-        Ok(Judge { verifier, program, file, members, listed, bindings: bindings? })
+        let bindings = bindings?;
+        let confirmed = bindings.confirm(computed.iter().cloned())?;
+        Ok(Judge { verifier, program, file, members, listed, bindings, confirmed })
     }
 
-    /// The number of references that a copy of the program has bound as the original has.
+    /// The number of references that a copy of the program and the file have bound as the original has.
     pub fn accepts(&self, copy: &Path) -> Result<usize, Disagreement> {
         let after = self.verifier.bindings(copy).map_err(Disagreement::NotAskable)?.renamed(copy, self.program);
         let compared = after.same_as_merged(&self.bindings, &self.members, self.file)?;
@@ -52,7 +57,7 @@ impl Judge<'_> {
             Opinion::Heard(now) => self.same_objects(&now)?,
             Opinion::NotAsked(because) => return Err(Disagreement::NotAskable(because)),
         }
-        Ok(compared)
+        Ok(compared + self.confirmed)
     }
 
     /// Everything that stays shared is loaded, and of the members only the one file.

@@ -27,6 +27,8 @@ pub struct Merger {
     environment: Environment,
     place: Place,
     fused: Fused,
+    /// What the references of the libraries inside were bound to: library, symbol with version, defining object.
+    computed: Vec<((PathBuf, String), PathBuf)>,
     /// The libraries inside, in load order.
     pub merged: Vec<note::Merged>,
     /// The libraries that stay shared, and why.
@@ -65,7 +67,17 @@ impl Merger {
         let is_inside = |object: Option<usize>| object.is_some_and(|object| plan.members.contains(&object));
         let inside = fused.bindings.iter().filter(|binding| is_inside(binding.to)).count();
         let references = (fused.bindings.len(), inside);
-        Ok(Ok(Merger { subject, environment, place, fused, merged, shared, references }))
+        let paths: Vec<PathBuf> = closure.objects.iter().map(|object| real(&object.path)).collect();
+        let computed = fused.bindings.iter().filter_map(|binding| {
+            let symbol = match binding.version.is_empty() {
+                true => binding.name.to_string(),
+                false => format!("{} [{}]", binding.name, binding.version),
+            };
+            // Nothing, for a weak reference: the loader does not tell of those.
+            Some(((paths[binding.from].clone(), symbol), paths[binding.to?].clone()))
+        });
+        let computed = computed.collect();
+        Ok(Ok(Merger { subject, environment, place, fused, computed, merged, shared, references }))
     }
 
     /// The merged file.
@@ -122,7 +134,7 @@ impl Merger {
     }
 
     fn judge(&self) -> anyhow::Result<Judge<'_>> {
-        Judge::of(&self.subject, &self.merged, self.file(), &self.environment)
+        Judge::of(&self.subject, &self.merged, &self.computed, self.file(), &self.environment)
     }
 
     /// The program's new bytes: it names the merged file first, which must be there.

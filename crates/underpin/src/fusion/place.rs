@@ -7,7 +7,7 @@ use anyhow::{Context, ensure};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -76,29 +76,32 @@ impl Place {
     /// # Errors
     /// If one cannot be written; nothing is left then.
     pub fn write(&self, fused: &Fused) -> anyhow::Result<()> {
-        let written = self.try_write(fused);
+        let failed = || format!("{} cannot be written", self.folder.display());
+        fs::create_dir_all(self.folder.parent().unwrap_or(&self.folder)).with_context(failed)?;
+        // Fails if another underpin has taken the number meanwhile, whose files are not to be removed then.
+        fs::create_dir(&self.folder).with_context(failed)?;
+        let written = self.fill(fused).with_context(failed);
         if written.is_err() {
             self.remove();
         }
         written
     }
 
-    fn try_write(&self, fused: &Fused) -> anyhow::Result<()> {
-        let (links, failed) = (self.links(), || format!("{} cannot be written", self.folder.display()));
-        fs::create_dir_all(self.folder.parent().unwrap_or(&self.folder)).with_context(failed)?;
-        // Fails if another underpin has taken the number meanwhile.
-        fs::create_dir(&self.folder).and_then(|()| fs::create_dir(&links)).with_context(failed)?;
+    fn fill(&self, fused: &Fused) -> io::Result<()> {
+        let links = self.links();
+        fs::create_dir(&links)?;
         for name in &fused.links {
-            symlink(&self.file, links.join(OsStr::from_bytes(name))).with_context(failed)?;
+            symlink(&self.file, links.join(OsStr::from_bytes(name)))?;
         }
-        let mut file = fs::File::create_new(&self.file).with_context(failed)?;
-        file.write_all(&fused.bytes).with_context(failed)?;
-        file.set_permissions(fs::Permissions::from_mode(0o755)).with_context(failed)?;
-        file.sync_all().with_context(failed)?;
-        fs::File::open(&self.folder).and_then(|folder| folder.sync_all()).with_context(failed)
+        let mut file = fs::File::create_new(&self.file)?;
+        file.write_all(&fused.bytes)?;
+        file.set_permissions(fs::Permissions::from_mode(0o755))?;
+        file.sync_all()?;
+        fs::File::open(&self.folder)?.sync_all()
     }
 
-    /// Removes what [`Place::write`] makes, whatever was done to the file since, and nothing else: a folder in which something else is stays.
+    /// Removes what [`Place::write`] makes, whatever was done to the file since, and nothing else: a folder in which
+    /// something else is stays.
     pub fn remove(&self) {
         for entry in fs::read_dir(self.links()).into_iter().flatten().flatten() {
             if fs::read_link(entry.path()).is_ok_and(|target| target == self.file) {

@@ -56,9 +56,33 @@ impl Bindings {
         Bindings { targets: targets.collect() }
     }
 
+    /// Checks bindings that were computed: each symbol of an object, with its version in brackets, and the object that
+    /// defines it. Returns how many there were.
+    ///
+    /// # Errors
+    /// The first symbol that the loader binds to another object.
+    pub fn confirm(
+        &self,
+        computed: impl IntoIterator<Item = ((PathBuf, String), PathBuf)>,
+    ) -> Result<usize, Disagreement> {
+        let mut all: BTreeMap<Reference, BTreeSet<PathBuf>> = BTreeMap::new();
+        for (reference, to) in computed {
+            all.entry(reference).or_default().insert(to);
+        }
+        let nothing = BTreeSet::new();
+        for (reference, computed) in &all {
+            let told = self.targets.get(reference).unwrap_or(&nothing);
+            if told != computed {
+                return Err(wrong(reference, told, computed));
+            }
+        }
+        Ok(all.len())
+    }
+
     /// Checks that a file that many members were merged into stands for each of them: every reference of another object
     /// leads to what it led to, or to the file if that was a member, and what the file asks of others it gets from where
-    /// a member got it. Returns how many references were compared.
+    /// a member got it. What was bound inside the file the loader does not tell: [`Bindings::confirm`]. Returns how many
+    /// references were compared.
     ///
     /// # Errors
     /// The first one that is bound to something else.
@@ -73,17 +97,9 @@ impl Bindings {
         for ((from, symbol), targets) in &before.targets {
             expected.entry((merged(from), symbol.clone())).or_default().extend(targets.iter().map(merged));
         }
-        let show = |targets: &BTreeSet<PathBuf>| {
-            targets.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
-        };
-        let wrong = |reference: &Reference, then: &BTreeSet<PathBuf>, now: &BTreeSet<PathBuf>| Disagreement::Symbol {
-            symbol: reference.1.clone(),
-            from: reference.0.display().to_string(),
-            before: show(then),
-            now: show(now),
-        };
         let nothing = BTreeSet::new();
-        for (reference, then) in expected.iter().filter(|((from, _), _)| from != file) {
+        let outside = || expected.iter().filter(|((from, _), _)| from != file);
+        for (reference, then) in outside() {
             let now = self.targets.get(reference).unwrap_or(&nothing);
             if now != then {
                 return Err(wrong(reference, then, now));
@@ -95,7 +111,7 @@ impl Bindings {
                 return Err(wrong(reference, then, now));
             }
         }
-        Ok(expected.len())
+        Ok(outside().count() + self.targets.keys().filter(|(from, _)| from == file).count())
     }
 
     /// Checks that every reference is bound to the same object as before.
@@ -103,25 +119,28 @@ impl Bindings {
     /// # Errors
     /// The first one that is not.
     pub fn same_as(&self, before: &Bindings) -> Result<(), Disagreement> {
-        let show = |targets: Option<&BTreeSet<PathBuf>>| match targets {
-            Some(targets) if !targets.is_empty() => {
-                targets.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
-            }
-            _ => "nothing".to_owned(),
-        };
+        let nothing = BTreeSet::new();
         let references: BTreeSet<&Reference> = self.targets.keys().chain(before.targets.keys()).collect();
         for reference in references {
             let (then, now) = (before.targets.get(reference), self.targets.get(reference));
             if then != now {
-                return Err(Disagreement::Symbol {
-                    symbol: reference.1.clone(),
-                    from: reference.0.display().to_string(),
-                    before: show(then),
-                    now: show(now),
-                });
+                return Err(wrong(reference, then.unwrap_or(&nothing), now.unwrap_or(&nothing)));
             }
         }
         Ok(())
+    }
+}
+
+fn wrong(reference: &Reference, then: &BTreeSet<PathBuf>, now: &BTreeSet<PathBuf>) -> Disagreement {
+    let show = |targets: &BTreeSet<PathBuf>| match targets.is_empty() {
+        true => "nothing".to_owned(),
+        false => targets.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "),
+    };
+    Disagreement::Symbol {
+        symbol: reference.1.clone(),
+        from: reference.0.display().to_string(),
+        before: show(then),
+        now: show(now),
     }
 }
 
@@ -164,6 +183,28 @@ mod tests {
             shown,
             [r#"(("/no/libx.so", "g"), {"/p"})"#, r#"(("/p", "f [V_1]"), {"/no/libx.so"})"#, r#"(("/p", "h"), {})"#]
         );
+    }
+
+    #[test]
+    fn what_was_computed_is_held_against_the_loader() {
+        let read = Bindings::read(Path::new("/p"), b"", b" 1:\tbinding file /p [0] to /a [0]: normal symbol `f' [V]\n");
+        let one = |symbol: &str, to: &str| [(("/p".into(), symbol.to_owned()), to.into())];
+        assert_eq!(read.confirm(one("f [V]", "/a")), Ok(1));
+        assert!(read.confirm(one("f [V]", "/b")).is_err() && read.confirm(one("f", "/a")).is_err());
+    }
+
+    #[test]
+    fn a_merged_file_stands_for_its_members_and_for_nothing_else() {
+        let line = |from: &str, to: &str| format!(" 1:\tbinding file {from} [0] to {to} [0]: normal symbol `f'\n");
+        let read = |lines: &[String]| Bindings::read(Path::new("/p"), b"", lines.concat().as_bytes());
+        let members = BTreeSet::from([PathBuf::from("/a"), PathBuf::from("/b")]);
+        let before = read(&[line("/p", "/a"), line("/a", "/c"), line("/b", "/a"), line("/c", "/b")]);
+        let same = |lines: &[String]| read(lines).same_as_merged(&before, &members, Path::new("/f"));
+        let (program, inside, other) = (line("/p", "/f"), line("/f", "/c"), line("/c", "/f"));
+        assert_eq!(same(&[program.clone(), inside.clone(), other.clone()]), Ok(3));
+        assert!(same(&[program.clone(), inside.clone()]).is_err(), "a reference is lost");
+        assert!(same(&[line("/p", "/c"), inside, other.clone()]).is_err(), "it leads elsewhere");
+        assert!(same(&[program, line("/f", "/d"), other]).is_err(), "no member got it from there");
     }
 
     #[test]
