@@ -1,5 +1,6 @@
 //! All tests of the workspace, with one closing line that counts them.
 
+use crate::build::BUILDER;
 use crate::run;
 use crate::setup::Installed;
 use crate::silence::{SILENT, Watch};
@@ -47,6 +48,8 @@ pub fn all(installed: Option<&Installed>, released: &[Released]) -> anyhow::Resu
     command.args(["--default-signal=INT,QUIT,HUP", &cargo, "test", "--workspace", "--no-fail-fast"]);
     command.stdin(Stdio::null());
     command.stdout(input.try_clone()?).stderr(input);
+    // It is for these chores; tests look at all that a program has in its environment.
+    command.env_remove(BUILDER);
     command.envs(released.iter().map(|file| (file.variable, &file.path)));
     if let Some(installed) = installed {
         if installed.packages {
