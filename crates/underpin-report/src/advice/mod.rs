@@ -14,6 +14,10 @@ use crate::units::{count, percent, thousands, time};
 use crate::words::{change_decimals, change_interval, change_words};
 use underpin_bench::Change;
 
+/// Processor time of a start with the libraries merged, over that without: the extremes of docs/bench/fuse.md among the
+/// programs of which 25 libraries or more were merged.
+const FUSED: (&str, &str) = ("0.40", "0.89");
+
 /// One piece of advice, heaviest kind first.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -74,6 +78,13 @@ pub enum Advice {
         in_directory: u64,
         /// The rule that leads to the directory, if the closure has it.
         rule: Option<Why>,
+    },
+    /// So many libraries that it may be worth to merge them.
+    Fuse {
+        /// The program.
+        program: Raw,
+        /// How many.
+        libraries: usize,
     },
     /// Search directories of an object do not exist.
     DeadDirectories {
@@ -139,6 +150,7 @@ impl Advice {
             Advice::Allocator { .. } => "allocator",
             Advice::LookupStorm { .. } => "lookup_storm",
             Advice::PredictedStorm { .. } => "predicted_storm",
+            Advice::Fuse { .. } => "fuse",
             Advice::DeadDirectories { .. } => "dead_directories",
             Advice::HeavyLibrary { .. } => "heavy_library",
             Advice::NeverFound { .. } => "never_found",
@@ -177,6 +189,12 @@ impl Advice {
                 count(*libraries, "library is", "libraries are"),
                 thousands(*in_directory),
                 named_by(rule.as_ref())
+            ),
+            Advice::Fuse { libraries, .. } => format!(
+                "{libraries} libraries are mapped at every start, and their symbols are looked up in one another. With \
+                 its libraries merged into one file, a program of so many started in {} to {} of its processor time. \
+                 Measure yours, on a copy:",
+                FUSED.0, FUSED.1
             ),
             Advice::DeadDirectories { object, directories } => format!(
                 "{} in the search path of {object}, and every search goes through it. Take out what holds nothing that \
@@ -226,6 +244,7 @@ impl Advice {
             }
             Advice::LookupStorm { program, .. } => Some(format!("underpin tree --paths {}", quoted(program)?)),
             Advice::PredictedStorm { program, .. } => Some(format!("underpin trace -- {}", quoted(program)?)),
+            Advice::Fuse { program, .. } => Some(format!("underpin bench --bind fused -- {}", quoted(program)?)),
             Advice::DeadDirectories { object, .. } => Some(format!("patchelf --shrink-rpath {}", quoted(object)?)),
             Advice::NeverFound { command, .. } => {
                 Some(format!("underpin trace -vv --until exit -- {}", line(command)?))

@@ -6,8 +6,9 @@ use crate::document::check::{AdviceRecord, CheckDocument};
 use crate::document::gain::BindingGain;
 use crate::document::trace::by_cost;
 use crate::document::trace::{PhaseName, TraceDocument};
-use crate::document::tree::{EdgeResult, FindingSlug, FoundBy, TreeDocument, TryOutcome, Why};
+use crate::document::tree::{EdgeResult, FindingSlug, FoundBy, LoaderFamily, TreeDocument, TryOutcome, Why};
 use crate::document::trial::AllocatorTrial;
+use bstr::ByteSlice;
 use std::collections::BTreeMap;
 
 /// Fewer failing lookups than this are not mentioned; more are, if there are this many for each library, or if they
@@ -18,6 +19,8 @@ const STORM_SHARE: f64 = 0.05;
 /// A library is named if it takes at least this share of the loader's time, and at least a millisecond.
 const HEAVY_SHARE: f64 = 0.2;
 const HEAVY_SECONDS: f64 = 1e-3;
+/// From so many libraries on it is advised to measure what merging them gains.
+const MANY_LIBRARIES: usize = 25;
 /// Objects with dead directories that are named.
 const DEAD_OBJECTS: usize = 2;
 /// From this share on, tracing is more than half of the time measured.
@@ -31,6 +34,7 @@ pub fn survey_advice(check: &CheckDocument, tree: &TreeDocument, trace: Option<&
         Some(trace) => storm(tree, trace),
         None => predicted_storm(tree),
     });
+    advice.extend(many_libraries(tree));
     advice.extend(dead_directories(tree));
     if let Some(trace) = trace {
         advice.extend(heavy(tree, trace));
@@ -142,6 +146,18 @@ fn predicted_storm(tree: &TreeDocument) -> Option<Advice> {
         directory,
         in_directory,
     })
+}
+
+/// For what `bind --fuse` takes, unless it was done.
+fn many_libraries(tree: &TreeDocument) -> Option<Advice> {
+    let program = tree.objects.first()?;
+    let is_taken = tree.loader.kind == LoaderFamily::Glibc
+        && !tree.loader.assumed
+        && (program.machine.as_str(), program.class_bits) == ("x86-64", 64);
+    let is_done = tree.objects.iter().any(|object| object.path.bytes().contains_str("/.underpin/fused-"));
+    let libraries = tree.objects.len() - 1;
+    let advice = Advice::Fuse { program: tree.program.clone(), libraries };
+    (is_taken && !is_done && libraries >= MANY_LIBRARIES).then_some(advice)
 }
 
 /// Only the worst objects: in a tree of prefixes every object has some, and advice on all would bury the rest.

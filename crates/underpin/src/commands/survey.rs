@@ -3,6 +3,7 @@
 use super::{check, trace};
 use crate::exit::Exit;
 use crate::export;
+use crate::fusion;
 use crate::gain::Gain;
 use crate::plan::{Format, SurveyPlan};
 use crate::progress::RunProgress;
@@ -57,6 +58,10 @@ pub fn run(plan: SurveyPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
 
 /// What binding would save, measured if `--measure-bind` was given.
 fn gain(plan: &SurveyPlan) -> Option<BindingGain> {
+    // Its libraries are one file already, and binding it takes that away first.
+    if fusion::file_of(&plan.path).is_some() {
+        return None;
+    }
     let gain = Gain::predict(&plan.path, &plan.target.environment)?;
     Some(gain.measured_or_told(&plan.path, plan.measure_bind.as_deref()))
 }

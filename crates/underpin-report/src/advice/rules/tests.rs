@@ -67,6 +67,19 @@ fn a_storm_is_foreseen_where_nothing_was_run() {
 }
 
 #[test]
+fn many_libraries_are_worth_a_measurement_unless_they_are_merged() {
+    let mut tree = tree();
+    assert_eq!(many_libraries(&tree), None, "five are few");
+    let library = tree.objects[1].clone();
+    tree.objects.extend(vec![library; 20]);
+    let advice = many_libraries(&tree).unwrap();
+    assert!(advice.message().starts_with("25 libraries are mapped at every start"), "{advice:?}");
+    assert_eq!(advice.command().unwrap(), "underpin bench --bind fused -- /opt/app/bin/app");
+    tree.objects[1].path = "/opt/app/bin/.underpin/fused-app/1/app.fused.so".into();
+    assert_eq!(many_libraries(&tree), None);
+}
+
+#[test]
 fn a_few_lookups_among_many_libraries_are_no_storm() {
     assert!(!is_storm(19, 1, 0.9) && !is_storm(41, 213, 0.001));
     assert!(is_storm(41, 20, 0.001) && is_storm(41, 213, 0.05));
