@@ -10,6 +10,7 @@ use crate::document::tree::{EdgeResult, FindingSlug, FoundBy, LoaderFamily, Tree
 use crate::document::trial::AllocatorTrial;
 use bstr::ByteSlice;
 use std::collections::BTreeMap;
+use underpin_rewrite::plan::{FARMS, FUSED};
 
 /// Fewer failing lookups than this are not mentioned; more are, if there are this many for each library, or if they
 /// take this share of the loader's time.
@@ -154,7 +155,8 @@ fn many_libraries(tree: &TreeDocument) -> Option<Advice> {
     let is_taken = tree.loader.kind == LoaderFamily::Glibc
         && !tree.loader.assumed
         && (program.machine.as_str(), program.class_bits) == ("x86-64", 64);
-    let is_done = tree.objects.iter().any(|object| object.path.bytes().contains_str("/.underpin/fused-"));
+    let merged = format!("/{FARMS}/{FUSED}");
+    let is_done = tree.objects.iter().any(|object| object.path.bytes().contains_str(&merged));
     let libraries = tree.objects.len() - 1;
     let advice = Advice::Fuse { program: tree.program.clone(), libraries };
     (is_taken && !is_done && libraries >= MANY_LIBRARIES).then_some(advice)

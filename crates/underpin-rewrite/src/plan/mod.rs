@@ -18,7 +18,7 @@ mod scope;
 
 pub use decide::signature::equal;
 pub use model::{
-    BindPlan, CallSum, Choice, Decision, Difference, EdgeNote, EdgePlan, Exclusion, FARMS, Farm, FarmLink, Late,
+    BindPlan, CallSum, Choice, Decision, Difference, EdgeNote, EdgePlan, Exclusion, FARMS, FUSED, Farm, FarmLink, Late,
     LeftAlone, LeftName, ObjectPlan, Origin, ProgramNote, ProgramPlan, RefusedBecause, RefusedObject, Reserve,
 };
 pub use planner::Planner;

@@ -81,8 +81,10 @@ pub fn scope(root: &HostRoot, paths: &[PathBuf]) -> anyhow::Result<Scope> {
 /// # Errors
 /// If nothing else is there.
 fn without_fused(mut scope: Scope) -> anyhow::Result<Scope> {
+    let fused: Vec<bool> = scope.files.par_iter().map(|file| fusion::file_of(&path(&file.path)).is_some()).collect();
+    let mut fused = fused.into_iter();
     scope.files.retain(|file| {
-        let fused = fusion::file_of(&path(&file.path)).is_some();
+        let fused = fused.next().unwrap_or(false);
         if fused {
             screen::note(&format!("{}: fused, and left as it is; `underpin unbind` it first", file.path));
         }

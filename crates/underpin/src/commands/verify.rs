@@ -111,9 +111,10 @@ impl Verifier<'_> {
             return None;
         }
         verified.objects = after.objects.len().saturating_sub(1);
-        match (&status, fusion::file_of(&place)) {
-            (Status::Bound(_) | Status::Stale(..), Some(fused)) => {
-                verified.differences.extend(fusion::differences(&before, &after, &fused));
+        let fused = bound.then(|| fusion::file_of(&place)).flatten();
+        match (&status, &fused) {
+            (_, Some(fused)) => {
+                verified.differences.extend(fusion::differences(&before, &after, fused));
                 verified.fused = Some(fused.as_os_str().as_bytes().as_bstr().into());
             }
             // Its original would search where the tree was before: what it loads now is compared with the record.
@@ -132,7 +133,7 @@ impl Verifier<'_> {
         }
         self.ask(&place, &after, &mut verified);
         if self.bindings && bound && verified.not_undoable.is_none() {
-            match self.symbols(&place) {
+            match self.symbols(&place, fused.as_deref()) {
                 Ok(symbols) => verified.symbols = Some(symbols),
                 Err(error) => verified.differences.push(format!("{error:#}")),
             }
@@ -165,15 +166,15 @@ impl Verifier<'_> {
     }
 
     /// The number of references; an error unless each is bound to the same object as in the original.
-    fn symbols(&self, place: &Path) -> anyhow::Result<usize> {
+    fn symbols(&self, place: &Path, fused: Option<&Path>) -> anyhow::Result<usize> {
         let target = HeldFile::open(place, None)?;
         let original = undo(&target.read()?)?;
         // In the same folder: there `$ORIGIN` is the same.
         let before =
             target.beside(&original, |copy| Ok::<_, NotAsked>(self.judge.bindings(copy)?.renamed(copy, place)))??;
         let after = self.judge.bindings(place)?;
-        if let Some(file) = fusion::file_of(place) {
-            return Ok(fusion::same_symbols(&after, &before, &file)?);
+        if let Some(file) = fused {
+            return Ok(fusion::same_symbols(&after, &before, file)?);
         }
         after.same_as(&before)?;
         Ok(after.len())

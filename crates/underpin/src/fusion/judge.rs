@@ -27,7 +27,7 @@ impl Judge<'_> {
     /// Asks about the original, and holds against it what was computed.
     pub fn of<'s>(
         subject: &'s Subject,
-        merged: &[note::Merged],
+        members: BTreeSet<PathBuf>,
         computed: &[((PathBuf, String), PathBuf)],
         file: &'s Path,
         environment: &Environment,
@@ -43,7 +43,6 @@ impl Judge<'_> {
             Opinion::Heard(listed) => listed,
             Opinion::NotAsked(reason) => bail!("its loader cannot be asked: {reason}"),
         };
-        let members = merged.iter().map(|member| real(&member.path)).collect();
         let bindings = bindings?;
         let confirmed = bindings.confirm(computed.iter().cloned())?;
         Ok(Judge { verifier, program, file, members, listed, bindings, confirmed })

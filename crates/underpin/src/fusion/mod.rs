@@ -11,6 +11,7 @@ pub use place::{Fusions, Place, file_of};
 use anyhow::{Context, ensure};
 use bstr::BString;
 use judge::Judge;
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -85,6 +86,11 @@ impl Merger {
         self.place.file()
     }
 
+    /// The real paths of the libraries inside.
+    pub fn members(&self) -> BTreeSet<PathBuf> {
+        self.merged.iter().map(|member| real(&member.path)).collect()
+    }
+
     /// The size of the merged file in bytes.
     pub fn bytes(&self) -> u64 {
         self.fused.bytes.len() as u64
@@ -134,7 +140,7 @@ impl Merger {
     }
 
     fn judge(&self) -> anyhow::Result<Judge<'_>> {
-        Judge::of(&self.subject, &self.merged, &self.computed, self.file(), &self.environment)
+        Judge::of(&self.subject, self.members(), &self.computed, self.file(), &self.environment)
     }
 
     /// The program's new bytes: it names the merged file first, which must be there.

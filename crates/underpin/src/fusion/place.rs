@@ -13,10 +13,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use underpin_elf::{Elf, FileSource};
 use underpin_fuse::{Fused, Names};
-use underpin_rewrite::plan::FARMS;
+use underpin_rewrite::plan::{FARMS, FUSED};
 
-/// What the folder of a program's fusions begins with.
-const FUSED: &str = "fused-";
 /// The folder of links in that of a fusion.
 const LINKS: &str = "links";
 

@@ -11,7 +11,7 @@ use underpin_fuse::Content;
 use underpin_resolve::{Closure, Depth, Environment, Found, HostRoot, LoaderKind, Object, Outcome, Resolver};
 use underpin_rewrite::files::{self, HeldFile, Status};
 use underpin_rewrite::plan::{Exclusion, Policy, UnboundRoot};
-use underpin_rewrite::undo;
+use underpin_rewrite::{record_of, undo};
 
 /// A larger file is not read.
 const LIMIT: u64 = 2 << 30;
@@ -81,13 +81,13 @@ fn content(object: &Object) -> anyhow::Result<Content> {
     let what = || path.display().to_string();
     let facts = FileFacts::of(&path)?;
     ensure!(facts.size <= LIMIT, "{}: larger than {} GiB", what(), LIMIT >> 30);
-    let status = files::status(&path);
+    let bytes = fs::read(&path).with_context(what)?;
     ensure!(
-        !matches!(status, Status::Bound(_) | Status::Stale(..)),
+        !matches!(record_of(bytes.as_slice()), Ok(Some(_))),
         "{} is bound: a merged copy would keep its paths; `underpin unbind` it first",
         what()
     );
-    Ok(Content { bytes: fs::read(&path).with_context(what)?, modified: facts.modified })
+    Ok(Content { bytes, modified: facts.modified })
 }
 
 /// Why the policy or the place of a library keeps it shared; `None` if nothing does.

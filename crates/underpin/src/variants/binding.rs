@@ -5,7 +5,7 @@
 use super::built::ran_as;
 use crate::fusion::{Merger, Place};
 use anyhow::{Context, bail};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Write;
@@ -93,9 +93,8 @@ pub fn fused_copy(program: &Path, environment: &Environment) -> anyhow::Result<F
     let merger = Merger::of(&real, environment, &Policy::default(), place, LEAST)?;
     let Ok(merger) = merger else { bail!("{} has no libraries to merge", real.display()) };
     let path = merger.copy(|bytes| copy(&real, bytes))?;
-    let members = merger.merged.iter().map(|member| PathBuf::from(OsStr::from_bytes(&member.path)));
-    let members = members.map(|member| member.canonicalize().unwrap_or(member)).collect();
-    Ok(FusedCopy { copy: ProgramCopy { path, libraries: vec![file] }, members, _folder: folder })
+    let copy = ProgramCopy { path, libraries: vec![file] };
+    Ok(FusedCopy { copy, members: merger.members(), _folder: folder })
 }
 
 /// A copy of a program whose libraries are one file; both are removed when it is dropped. As a proof it shows that the file
@@ -103,7 +102,7 @@ pub fn fused_copy(program: &Path, environment: &Environment) -> anyhow::Result<F
 #[derive(Debug)]
 pub struct FusedCopy {
     copy: ProgramCopy,
-    members: HashSet<PathBuf>,
+    members: BTreeSet<PathBuf>,
     _folder: TempDir,
 }
 

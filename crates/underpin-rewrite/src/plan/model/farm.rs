@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 
 /// The directory at the top of a tree that holds the farms of its files.
 pub const FARMS: &str = ".underpin";
+/// What the folder of a program whose libraries were merged begins with, in [`FARMS`].
+pub const FUSED: &str = "fused-";
 
 /// A directory of links.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

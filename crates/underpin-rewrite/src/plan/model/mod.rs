@@ -8,7 +8,7 @@ mod plan;
 pub use decision::{Choice, Decision, Exclusion, LeftAlone, Origin};
 pub use difference::Difference;
 pub(super) use farm::add as add_farm;
-pub use farm::{FARMS, Farm, FarmLink};
+pub use farm::{FARMS, FUSED, Farm, FarmLink};
 pub use plan::{
     BindPlan, CallSum, EdgeNote, EdgePlan, Late, LeftName, ObjectPlan, ProgramNote, ProgramPlan, RefusedBecause,
     RefusedObject, Reserve,
