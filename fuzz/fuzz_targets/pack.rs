@@ -1,7 +1,7 @@
 //! Any bytes as the index and the trailer of a packed application: refused, or every file lies within the data.
 #![no_main]
 
-use foolsgold::pack::format::{Index, Kind, TRAILER, Trailer, fit};
+use foolsgold_pack::{Index, Kind, TRAILER, Trailer, fit};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -26,12 +26,25 @@ fn tree(package: &str, arguments: &[&str]) -> String {
 
 /// Package, and what must not be among the packages that it is built with.
 const NEVER: &[(&str, &[&str])] = &[
-    ("underpin", &["foolsgold", "foolsgold-core", "foolsgold-server", "foolsgold-ruby", "mruby", "hyper", "rustls"]),
+    (
+        "underpin",
+        &[
+            "foolsgold",
+            "foolsgold-core",
+            "foolsgold-pack",
+            "foolsgold-server",
+            "foolsgold-ruby",
+            "mruby",
+            "hyper",
+            "rustls",
+        ],
+    ),
     ("underpin", &["underpin-slowfs", "underpin-spacktree", "underpin-test-support"]),
     ("foolsgold-server", &["mruby", "foolsgold-ruby", "foolsgold"]),
     ("foolsgold-ruby", &["mio", "socket2", "hyper", "hyper-util", "rustls", "tokio-rustls", "listenfd"]),
     ("foolsgold-ruby", &["foolsgold-server", "foolsgold"]),
     ("foolsgold-core", &["mruby", "foolsgold-ruby", "foolsgold-server", "mio", "socket2", "hyper"]),
+    ("foolsgold-pack", &["foolsgold-core", "foolsgold-ruby", "foolsgold-server", "foolsgold"]),
     ("foolsgold", &["underpin", "underpin-slowfs", "underpin-spacktree", "underpin-test-support"]),
 ];
 

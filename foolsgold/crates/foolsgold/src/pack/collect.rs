@@ -5,7 +5,7 @@
 //! histories.
 
 use super::PackError;
-use super::format::fit;
+use foolsgold_pack::fit;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! An application packed into the executable: `foolsgold pack app/ -o app-server`.
 //!
-//! The packed executable is this executable's own bytes, then the files, then an index, then a trailer ([`format`]).
+//! The packed executable is this executable's own bytes, then the files, then an index, then a trailer ([`foolsgold_pack`]).
 //! Nothing is compressed: bytecode and templates are small compared with the executable, and unpacking them would cost
 //! time and memory at every start. The same folder and the same foolsgold give the same bytes. Only [`compile`] uses an
 //! interpreter; [`pack`] receives it as a parameter.
@@ -8,7 +8,6 @@
 mod collect;
 mod compile;
 mod elf;
-pub mod format;
 mod read;
 mod write;
 
@@ -88,7 +87,7 @@ pub enum PackError {
         /// The executable.
         path: PathBuf,
         /// What is wrong.
-        error: format::FormatError,
+        error: foolsgold_pack::FormatError,
     },
 }
 

@@ -3,11 +3,11 @@
 //! Everything is verified once, at the start; after that files are read from the executable on demand, so that unused
 //! ones cost no memory. An executable cannot be written to while it runs.
 
-use super::format::{FormatError, Index, Kind, TRAILER, Trailer};
 use super::{PackError, elf};
 use crate::config::{CONFIG_FILE, Settings};
 use bytes::Bytes;
 use foolsgold_core::files::{Bytecode, Content, FileError, Files, MAX_FILE, VPath};
+use foolsgold_pack::{FormatError, Index, Kind, TRAILER, Trailer};
 use sha2::{Digest, Sha256};
 use std::ffi::OsStr;
 use std::fs::File;

@@ -2,11 +2,11 @@
 
 use super::collect::{Item, collect};
 use super::elf;
-use super::format::{self, Data};
 use super::read::{self, PACKED, running};
 use super::{Compile, PackError, Packed};
 use crate::config::{CONFIG_FILE, Settings};
 use foolsgold_core::files::VPath;
+use foolsgold_pack::Data;
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
@@ -65,7 +65,7 @@ pub fn pack(options: &Options, compile: &Compile) -> Result<Report, PackError> {
         files.insert(name.clone(), data(name, item, options.with_source, compile)?);
     }
     let compiled = files.values().filter(|data| matches!(data, Data::Ruby(..))).count();
-    let archive = format::write(executable.len() as u64, &files);
+    let archive = foolsgold_pack::write(executable.len() as u64, &files);
     write(&options.output, &executable, &archive)?;
     let bytes = (executable.len() + archive.len()) as u64;
     Ok(Report { files: files.len(), compiled, hidden: collection.hidden, bytes })

@@ -1,4 +1,4 @@
-//! The bytes of a pack: pure, from bytes to an [`Index`] and back.
+//! The bytes of a pack, an application within foolsgold's executable: pure, from bytes to an [`Index`] and back.
 //!
 //! ```text
 //! executable | data of all files | index | trailer
@@ -9,6 +9,8 @@
 //! sorted by name: length of the name (u16), the name, kind (u8), two lengths (u64 each), SHA-256 of its data. Data is
 //! in the order of the index without gaps, so a set of files has exactly one encoding, and every byte is covered by a
 //! hash. A link has no data: its first length is the index position of its target.
+
+#![forbid(unsafe_code)]
 
 use sha2::{Digest, Sha256};
 
