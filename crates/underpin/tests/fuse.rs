@@ -7,6 +7,7 @@ mod common;
 
 use common::{json, says};
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use underpin_test_support::{Fixture, Output, need};
 
@@ -99,6 +100,126 @@ fn a_library_that_changed_is_reported_and_taken_when_it_is_fused_again() {
     assert_eq!(fs::read_dir(folder).unwrap().count(), 1, "the file of before is gone");
 }
 
+/// The outcome of each program below a folder, by its file name.
+fn outcomes(folder: &Fixture, words: &[&str]) -> Vec<(String, String)> {
+    let at = folder.text();
+    let document = json(["bind", "--fuse", "--json"].iter().chain(words).copied().chain([at]));
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    let programs = document["programs"].as_array().unwrap().iter();
+    let mut all: Vec<_> = programs
+        .map(|program| (text(&program["path"]).rsplit('/').next().unwrap().to_owned(), text(&program["outcome"])))
+        .collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn each_program_of_a_folder_is_fused_and_only_what_changed_is_fused_again() {
+    need!("cc");
+    let dir = program();
+    dir.write("small.c", "int f11(void); int main(void) { return f11() != 1; }");
+    dir.cc(["-o", "small", "small.c", "lib11.so", &format!("-Wl,-rpath,{}", dir.text())]);
+    // A program without library 0, to which a change of it means nothing.
+    dir.write("other.c", "#include <stdio.h>\nint f1(void); int main(void) { return printf(\"%d\\n\", f1()) < 0; }");
+    dir.cc(["-o", "other", "other.c", "lib1.so", &format!("-Wl,-rpath,{}", dir.text())]);
+    let expected = |app: &str, other: &str| {
+        [("app", app), ("other", other), ("small", "left_alone")].map(|(name, what)| (name.to_owned(), what.to_owned()))
+    };
+    assert_eq!(outcomes(&dir, &["--dry-run"]), expected("merged", "merged"));
+    assert!(!dir.join(".underpin").exists());
+    assert_eq!(outcomes(&dir, &[]), expected("merged", "merged"));
+    assert_eq!((prints(&dir.join("app")), prints(&dir.join("other"))), ("12\n".into(), "11\n".into()));
+    let file = |name: &str| dir.join(format!(".underpin/fused-{name}/1/{name}.fused.so"));
+    assert_eq!(
+        (mapped(&dir.join("app")), mapped(&dir.join("other"))),
+        (vec!["app.fused.so".into()], vec!["other.fused.so".into()])
+    );
+    let written = || (fs::metadata(file("app")).unwrap().ino(), fs::metadata(dir.join("app")).unwrap().ino());
+    let before = written();
+    assert_eq!(outcomes(&dir, &[]), expected("unchanged", "unchanged"));
+    assert_eq!(written(), before, "nothing is written");
+    // Another choice of libraries is a change too.
+    assert_eq!(outcomes(&dir, &["--dry-run", "--exclude", "lib11*"]), expected("merged", "merged"));
+
+    library(&dir, 0, 100);
+    assert_eq!(outcomes(&dir, &[]), expected("merged", "unchanged"));
+    assert_eq!((prints(&dir.join("app")), prints(&dir.join("other"))), ("111\n".into(), "11\n".into()));
+    // What was damaged is made again.
+    fs::write(file("other"), b"").unwrap();
+    assert_eq!(outcomes(&dir, &[]), expected("unchanged", "merged"));
+    assert_eq!(prints(&dir.join("other")), "11\n");
+    let verified = says(["verify", dir.text()]);
+    assert_eq!(verified.code, Some(0), "{}", verified.stdout);
+    assert_eq!(says(["unbind", dir.text()]).code, Some(0));
+    assert!(!dir.join(".underpin").exists(), "nothing is left");
+}
+
+/// A Debian package of these control files and files, as `NAME.deb`.
+fn package(dir: &Fixture, name: &str, version: u32, control: &[(&str, &str)], files: &[(&str, &Path)]) -> String {
+    let (folder, deb) = (dir.join(format!("{name}-{version}")), at(dir, &format!("{name}-{version}.deb")));
+    fs::create_dir_all(folder.join("DEBIAN")).unwrap();
+    let fields = format!(
+        "Package: {name}\nVersion: {version}\nArchitecture: all\nMaintainer: nobody <nobody@example.org>\n\
+         Description: a fixture\n"
+    );
+    for (file, text) in [("control", fields.as_str())].iter().chain(control) {
+        fs::write(folder.join("DEBIAN").join(file), text).unwrap();
+    }
+    for script in control.iter().filter(|(_, text)| text.starts_with("#!")) {
+        dir.chmod(format!("{name}-{version}/DEBIAN/{}", script.0), 0o755);
+    }
+    for (to, from) in files {
+        let to = folder.join(to);
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::copy(from, to).unwrap();
+    }
+    dir.must("dpkg-deb", ["--build", "--root-owner-group", folder.to_str().unwrap(), &deb]);
+    deb
+}
+
+/// What docs/fuse.md tells packagers to write, in a root of its own.
+#[test]
+fn a_trigger_of_dpkg_takes_a_library_that_another_package_updates() {
+    need!("cc", "dpkg", "dpkg-deb");
+    let dir = program();
+    for folder in ["info", "updates", "triggers"] {
+        fs::create_dir_all(dir.join("root/var/lib/dpkg").join(folder)).unwrap();
+    }
+    fs::write(dir.join("root/var/lib/dpkg/status"), "").unwrap();
+    let root = format!("--root={}", at(&dir, "root"));
+    let dpkg = |words: [&str; 2]| {
+        let force = ["--force-script-chrootless", "--force-not-root", "--force-bad-path"];
+        dir.must("dpkg", [&[root.as_str()], force.as_slice(), words.as_slice()].concat());
+    };
+    let install = |deb: &str| dpkg(["--install", deb]);
+    let before = fs::read(dir.join("app")).unwrap();
+    let five = |version| package(&dir, "libfive", version, &[], &[("usr/lib/lib5.so", &dir.join("lib5.so"))]);
+    let (first, second) = (five(1), {
+        library(&dir, 5, 100);
+        five(2)
+    });
+    install(&first);
+    fs::remove_file(dir.join("lib5.so")).unwrap();
+    std::os::unix::fs::symlink(dir.join("root/usr/lib/lib5.so"), dir.join("lib5.so")).unwrap();
+
+    let script = format!(
+        "#!/bin/sh\nset -e\ncase \"$1\" in\nconfigure|triggered) {} bind --fuse {} ;;\nesac\n",
+        common::program(),
+        at(&dir, "app")
+    );
+    let undo = format!("#!/bin/sh\nexec {} unbind {}\n", common::program(), at(&dir, "app"));
+    let control =
+        [("triggers", "interest-noawait /usr/lib\n"), ("postinst", script.as_str()), ("prerm", undo.as_str())];
+    install(&package(&dir, "app", 1, &control, &[]));
+    assert_eq!(mapped(&dir.join("app")), ["app.fused.so"]);
+    assert_eq!(prints(&dir.join("app")), "12\n");
+    install(&second);
+    assert_eq!(prints(&dir.join("app")), "111\n");
+    assert_eq!(says(["verify", &at(&dir, "app")]).code, Some(0));
+    dpkg(["--remove", "app"]);
+    assert!(fs::read(dir.join("app")).unwrap() == before && !dir.join(".underpin").exists(), "as it was");
+}
+
 #[test]
 fn a_plan_changes_nothing_and_names_what_stays_shared() {
     need!("cc");
@@ -131,6 +252,7 @@ fn what_cannot_or_need_not_be_fused_stays_as_it_is_and_says_why() {
     dir.chmod("setid", 0o4755);
     dir.copy(dir.join("app"), "lost");
     dir.must("patchelf", ["--replace-needed", "lib0.so", "libgone.so", "lost"]);
+    fs::create_dir(dir.join("empty")).unwrap();
     for (name, code, reason) in [
         ("small", 0, "1 library could be merged"),
         ("static", 2, "static"),
@@ -138,7 +260,7 @@ fn what_cannot_or_need_not_be_fused_stays_as_it_is_and_says_why() {
         ("setid", 2, "set-user-ID"),
         ("lost", 2, "libgone.so is not found"),
         ("lib0.so", 2, "a library"),
-        (".", 2, "a folder"),
+        ("empty", 2, "no program"),
     ] {
         let before = fs::read(dir.join(name)).ok();
         let said = says(["bind", "--fuse", &at(&dir, name)]);

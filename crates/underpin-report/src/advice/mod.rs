@@ -11,12 +11,8 @@ use crate::document::gain::BindingGain;
 use crate::document::tree::{FoundBy, Why};
 use crate::document::trial::{TrialRatio, TriedAllocator};
 use crate::units::{count, percent, thousands, time};
-use crate::words::{change_decimals, change_interval, change_words};
+use crate::words::{change_decimals, change_interval, change_words, fuse};
 use underpin_bench::Change;
-
-/// Processor time of a start with the libraries merged, over that without: the extremes of docs/bench/fuse.md among the
-/// programs of which 25 libraries or more were merged.
-const FUSED: (&str, &str) = ("0.41", "0.88");
 
 /// One piece of advice, heaviest kind first.
 #[derive(Clone, Debug, PartialEq)]
@@ -192,9 +188,9 @@ impl Advice {
             ),
             Advice::Fuse { libraries, .. } => format!(
                 "{libraries} libraries are mapped at every start, and their symbols are looked up in one another. With \
-                 its libraries merged into one file, a program of so many started in {} to {} of its processor time. \
-                 Measure yours, on a copy:",
-                FUSED.0, FUSED.1
+                 its libraries merged into one file, a program of so many started in {} of its processor time. Measure \
+                 yours, on a copy:",
+                fuse::GAINED
             ),
             Advice::DeadDirectories { object, directories } => format!(
                 "{} in the search path of {object}, and every search goes through it. Take out what holds nothing that \

@@ -8,6 +8,7 @@ use crate::document::trace::by_cost;
 use crate::document::trace::{PhaseName, TraceDocument};
 use crate::document::tree::{EdgeResult, FindingSlug, FoundBy, LoaderFamily, TreeDocument, TryOutcome, Why};
 use crate::document::trial::AllocatorTrial;
+use crate::words::fuse;
 use bstr::ByteSlice;
 use std::collections::BTreeMap;
 use underpin_rewrite::plan::{FARMS, FUSED};
@@ -20,8 +21,6 @@ const STORM_SHARE: f64 = 0.05;
 /// A library is named if it takes at least this share of the loader's time, and at least a millisecond.
 const HEAVY_SHARE: f64 = 0.2;
 const HEAVY_SECONDS: f64 = 1e-3;
-/// From so many libraries on it is advised to measure what merging them gains.
-const MANY_LIBRARIES: usize = 25;
 /// Objects with dead directories that are named.
 const DEAD_OBJECTS: usize = 2;
 /// From this share on, tracing is more than half of the time measured.
@@ -159,7 +158,7 @@ fn many_libraries(tree: &TreeDocument) -> Option<Advice> {
     let is_done = tree.objects.iter().any(|object| object.path.bytes().contains_str(&merged));
     let libraries = tree.objects.len() - 1;
     let advice = Advice::Fuse { program: tree.program.clone(), libraries };
-    (is_taken && !is_done && libraries >= MANY_LIBRARIES).then_some(advice)
+    (is_taken && !is_done && libraries >= fuse::MANY_LIBRARIES).then_some(advice)
 }
 
 /// Only the worst objects: in a tree of prefixes every object has some, and advice on all would bury the rest.

@@ -12,7 +12,7 @@ pub struct FuseDocument {
     pub schema: SchemaTag<FuseDocument>,
     /// Nothing was changed: the outcomes are planned.
     pub dry_run: bool,
-    /// The programs, as they were named.
+    /// The programs, as they were named or found in a folder.
     pub programs: Vec<FuseProgram>,
 }
 
@@ -44,6 +44,13 @@ pub struct FuseProgram {
 pub enum FuseOutcome {
     /// Its libraries are in one file, or would be.
     Merged(Box<Fusion>),
+    /// It was done before, and no library has changed since.
+    Unchanged {
+        /// The merged file.
+        file: Raw,
+        /// Libraries inside.
+        members: usize,
+    },
     /// Too few libraries for a gain that can be measured; nothing was changed.
     LeftAlone {
         /// Libraries that could be merged.

@@ -1,50 +1,124 @@
 //! The screen of `underpin bind --fuse`.
 
-use crate::document::fuse::{FuseDocument, FuseOutcome, FuseShared, Fusion};
+use crate::document::fuse::{FuseDocument, FuseOutcome, FuseProgram, FuseShared, Fusion};
 use crate::layout::{View, shorten, wrap};
 use crate::styled::{Line, Role, Span, Text};
 use crate::units::{count, size, thousands};
+use crate::words::fuse as words;
 use std::collections::BTreeMap;
 
 /// Libraries that the short form names for one reason.
 const NAMED: usize = 4;
 
+/// With more programs the short form has one line for each instead of its details.
+const DETAILED: usize = 3;
+
 /// What became of each program.
 #[must_use]
 pub fn fuse(document: &FuseDocument, view: &View) -> Text {
     let mut text = Text::new();
-    for program in &document.programs {
-        text.gap();
-        let path = shorten(&program.path.to_string(), view.usable().saturating_sub(14));
-        let line = Line::new();
-        let (line, reason) = match &program.outcome {
-            FuseOutcome::Merged(_) if document.dry_run => {
-                (line.with(Role::Heading, format!("Would fuse {path}")), None)
-            }
-            FuseOutcome::Merged(_) => (line.with(Role::Good, format!("Fused {path}")), None),
-            FuseOutcome::LeftAlone { members, worth } => {
-                let found = match members {
-                    0 => "no library".to_owned(),
-                    members => count(*members, "library", "libraries"),
-                };
-                let reason = format!("{found} could be merged; below {worth} nothing is gained that can be measured");
-                (line.with(Role::Heading, format!("Left alone {path}")), Some(reason))
-            }
-            FuseOutcome::Refused { reason } => (line.with(Role::Bad, format!("Refused {path}")), Some(reason.clone())),
-        };
-        text.push(line);
-        if let Some(reason) = reason {
-            row(&mut text, "because", &reason, view);
-        }
-        if let FuseOutcome::Merged(fusion) = &program.outcome {
-            merged(&mut text, fusion, view);
-        }
+    if document.programs.len() > DETAILED && view.verbosity == 0 {
+        many(&mut text, document, view);
+    } else {
+        document.programs.iter().for_each(|program| one(&mut text, program, document.dry_run, view));
     }
-    let merged = |outcome: &FuseOutcome| matches!(outcome, FuseOutcome::Merged(_));
-    if document.programs.iter().any(|program| merged(&program.outcome)) {
+    if document.programs.iter().any(|program| matches!(program.outcome, FuseOutcome::Merged(_))) {
         know(&mut text, document.dry_run, view);
     }
     text
+}
+
+/// One program with its details.
+fn one(text: &mut Text, program: &FuseProgram, planned: bool, view: &View) {
+    text.gap();
+    let path = shorten(&program.path.to_string(), view.usable().saturating_sub(14));
+    let (role, done, reason) = match &program.outcome {
+        FuseOutcome::Merged(_) if planned => (Role::Heading, "Would fuse", None),
+        FuseOutcome::Merged(_) => (Role::Good, "Fused", None),
+        FuseOutcome::Unchanged { members, .. } => {
+            let members = count(*members, "library", "libraries");
+            (Role::Good, "Unchanged", Some(format!("none of the {members} inside was updated since it was fused")))
+        }
+        FuseOutcome::LeftAlone { members, worth } => {
+            let found = match members {
+                0 => "no library".to_owned(),
+                members => count(*members, "library", "libraries"),
+            };
+            let reason = format!("{found} could be merged; below {worth} nothing is gained that can be measured");
+            (Role::Heading, "Left alone", Some(reason))
+        }
+        FuseOutcome::Refused { reason } => (Role::Bad, "Refused", Some(reason.clone())),
+    };
+    text.push(Line::new().with(role, format!("{done} {path}")));
+    if let Some(reason) = reason {
+        row(text, "because", &reason, view);
+    }
+    if let FuseOutcome::Merged(fusion) = &program.outcome {
+        merged(text, fusion, view);
+    }
+}
+
+/// Programs by what became of them.
+fn many(text: &mut Text, document: &FuseDocument, view: &View) {
+    let (mut done, mut unchanged, mut small) = (Vec::new(), 0, None);
+    let mut refused: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for program in &document.programs {
+        match &program.outcome {
+            FuseOutcome::Merged(fusion) => done.push((&program.path, fusion)),
+            FuseOutcome::Unchanged { .. } => unchanged += 1,
+            FuseOutcome::LeftAlone { worth, .. } => small = Some((small.map_or(0, |(number, _)| number) + 1, *worth)),
+            FuseOutcome::Refused { reason } => {
+                refused.entry(reason).or_default().push(program.path.file_name().to_string());
+            }
+        }
+    }
+    let programs = |number| count(number, "program", "programs");
+    let usable = view.usable();
+    let line = |text: &mut Text, role, words: String| text.append(wrap(Line::new(), &[Span::new(role, words)], usable));
+    if !done.is_empty() {
+        let (role, verb) = if document.dry_run { (Role::Heading, "Would fuse") } else { (Role::Good, "Fused") };
+        line(text, role, format!("{verb} {}", programs(done.len())));
+        let common = common_folder(done.iter().map(|(path, _)| path.to_string()));
+        for (path, fusion) in &done {
+            let facts = format!("  {:>9}  {:>3} libraries  ", size(fusion.bytes), fusion.members.len());
+            let path = shorten(&path.to_string()[common..], usable.saturating_sub(facts.chars().count()));
+            text.push(Line::new().with(Role::Dim, facts).with(Role::Plain, path));
+        }
+    }
+    if unchanged > 0 {
+        line(text, Role::Good, format!("Unchanged {}: no library inside was updated since", programs(unchanged)));
+    }
+    if let Some((small, worth)) = small {
+        line(
+            text,
+            Role::Plain,
+            format!("Left alone {}: fewer than {worth} libraries could be merged", programs(small)),
+        );
+    }
+    if !refused.is_empty() {
+        line(text, Role::Bad, format!("Refused {}", programs(refused.values().map(Vec::len).sum())));
+        for (reason, names) in refused {
+            let words = format!("{}: {reason}", named(&names, NAMED));
+            text.append(wrap(Line::new().with(Role::Plain, "  "), &[Span::new(Role::Plain, words)], usable));
+        }
+    }
+}
+
+/// The length of the folder that all paths are in, with its slash.
+fn common_folder(paths: impl Iterator<Item = String>) -> usize {
+    let common = paths.reduce(|one, other| {
+        let same = one.char_indices().zip(other.chars()).take_while(|((_, left), right)| left == right);
+        let length = same.last().map_or(0, |((at, letter), _)| at + letter.len_utf8());
+        one[..length].to_owned()
+    });
+    common.and_then(|path| path.rfind('/')).map_or(0, |slash| slash + 1)
+}
+
+/// The first of these names, and how many more there are.
+fn named(names: &[String], most: usize) -> String {
+    let rest = names.len().saturating_sub(most);
+    let words = names[..names.len() - rest].join(", ");
+    if rest > 0 { format!("{words} and {rest} more") } else { words }
 }
 
 fn merged(text: &mut Text, fusion: &Fusion, view: &View) {
@@ -58,6 +132,14 @@ fn merged(text: &mut Text, fusion: &Fusion, view: &View) {
         thousands(fusion.references as u64)
     );
     row(text, "inside", &bound, view);
+    if fusion.compared.is_none() && fusion.members.len() >= words::MANY_LIBRARIES {
+        let gain = format!(
+            "programs of so many libraries started in {} of their processor time; `underpin bench --bind fused` measures \
+             this one, on a copy",
+            words::GAINED
+        );
+        row(text, "gain", &gain, view);
+    }
     if view.verbosity > 0 {
         fusion.members.iter().for_each(|member| row(text, "", &member.to_string(), view));
     }
@@ -75,14 +157,9 @@ fn shared(text: &mut Text, all: &[FuseShared], view: &View) {
         let name = if view.verbosity > 0 { one.path.to_string() } else { one.path.file_name().to_string() };
         reasons.entry(&one.reason).or_default().push(name);
     }
-    let named = if view.verbosity > 0 { usize::MAX } else { NAMED };
+    let most = if view.verbosity > 0 { usize::MAX } else { NAMED };
     for (number, (reason, names)) in reasons.iter().enumerate() {
-        let rest = names.len().saturating_sub(named);
-        let mut words = names[..names.len() - rest].join(", ");
-        if rest > 0 {
-            words += &format!(" and {rest} more");
-        }
-        row(text, if number == 0 { "shared" } else { "" }, &format!("{words}: {reason}"), view);
+        row(text, if number == 0 { "shared" } else { "" }, &format!("{}: {reason}", named(names, most)), view);
     }
 }
 

@@ -5,6 +5,7 @@
 mod answer;
 mod check;
 mod comparison;
+pub(crate) mod fuse;
 mod load;
 mod storm;
 pub(crate) mod suite;

@@ -35,10 +35,11 @@ use std::path::PathBuf;
     that is installed into one of the old folders later is not seen until bind runs\n\
     again; verify reports it.\n\
     \n\
-    --fuse takes programs for x86-64 and glibc. What glibc has, drivers, and libraries\n\
-    that ask who they are stay as they are, and so do all files but the program. The\n\
-    merged file is in .underpin beside the program. When a library is updated the\n\
-    program goes on with the old one until `bind --fuse` runs again; verify reports it.\n\
+    --fuse takes programs for x86-64 and glibc, and those in a folder. What glibc has,\n\
+    drivers, and libraries that ask who they are stay as they are, and so do all files\n\
+    but the program. The merged file is in .underpin beside the program. When a library\n\
+    is updated the program goes on with the old one until `bind --fuse` runs again, which\n\
+    leaves programs alone of which nothing changed; verify reports it.\n\
     LD_PRELOAD no longer replaces what one merged library calls in another.\n\
     \n\
     Exit codes: 0 fine; 1 one file of several was refused; 2 the only file was\n\

@@ -4,30 +4,43 @@
 //! after the real loader has bound every reference of the copy as it does in the original; then folders that nothing names
 //! any more are removed. Ended at any point, the program is the old one or the new one, and starts.
 
+use super::bind::{path, scope};
 use crate::exit::Exit;
 use crate::fusion::{Merger, Place};
 use crate::plan::{Action, BindRequest};
+use crate::progress::Progress;
 use crate::screen::Screen;
+use anyhow::ensure;
 use bstr::BStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use underpin_elf::{Elf, FileSource};
 use underpin_report::document::fuse::{FuseDocument, FuseOutcome, FuseProgram, FuseShared, Fusion};
 use underpin_report::{Raw, text};
+use underpin_resolve::HostRoot;
+use underpin_rewrite::files::{JobPhase, Progress as _};
 
 /// With fewer libraries a start gains nothing that can be measured: docs/bench/fuse.md.
 const WORTH: usize = 10;
 
-/// Fuses each of the named programs, or shows what that would do.
+/// Fuses each of the named programs and those in the named folders, or shows what that would do.
 ///
 /// # Errors
-/// If the result cannot be written.
+/// If a folder has no program, or the result cannot be written.
 pub fn run(request: &BindRequest, screen: &mut Screen) -> anyhow::Result<Exit> {
-    let one = |path: &std::path::PathBuf| {
+    let paths = programs(&request.paths)?;
+    let progress = Progress::parts();
+    progress.begin(JobPhase::Replacing, paths.len());
+    // One after the other: all libraries of a program are in memory at once.
+    let one = |path: &PathBuf| {
         let refused = |error: anyhow::Error| FuseOutcome::Refused { reason: format!("{error:#}") };
-        FuseProgram { path: raw(path), outcome: one(path, request).unwrap_or_else(refused) }
+        let program = FuseProgram { path: raw(path), outcome: one(path, request).unwrap_or_else(refused) };
+        progress.done(path);
+        program
     };
-    let document = FuseDocument::new(request.action == Action::Show, request.paths.iter().map(one).collect());
+    let document = FuseDocument::new(request.action == Action::Show, paths.iter().map(one).collect());
+    drop(progress);
     if request.json {
         screen.json(&document)?;
     } else {
@@ -41,11 +54,39 @@ pub fn run(request: &BindRequest, screen: &mut Screen) -> anyhow::Result<Exit> {
     })
 }
 
+/// The programs that were named, and those in folders that were named.
+fn programs(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    let mut programs = Vec::new();
+    for named in paths {
+        if !named.is_dir() {
+            programs.push(named.clone());
+            continue;
+        }
+        let scope = scope(&HostRoot::new(), std::slice::from_ref(named))?;
+        let found = scope.files.iter().map(|file| path(&file.path)).filter(|file| names_loader(file));
+        let before = programs.len();
+        programs.extend(found);
+        ensure!(programs.len() > before, "no program in {}: `--fuse` takes programs", named.display());
+    }
+    Ok(programs)
+}
+
+/// Whether a file is a program: what names a loader.
+fn names_loader(file: &Path) -> bool {
+    let elf = || Elf::read(&FileSource::new(fs::File::open(file).ok()?).ok()?).ok();
+    elf().is_some_and(|elf| elf.interpreter.is_some())
+}
+
 fn one(path: &Path, request: &BindRequest) -> anyhow::Result<FuseOutcome> {
-    anyhow::ensure!(!path.is_dir(), "a folder: `--fuse` takes programs");
     let path = fs::canonicalize(path)?;
-    let merger = Merger::of(&path, &request.environment, &request.policy, Place::next_of(&path)?, WORTH)?;
-    let merger = match merger {
+    let merger = |place| Merger::of(&path, &request.environment, &request.policy, place, WORTH);
+    // What cannot be compared is done again, and that says why it cannot be done.
+    if let Some(Ok(Ok(merger))) = Place::of(&path).map(merger)
+        && merger.is_done().unwrap_or(false)
+    {
+        return Ok(FuseOutcome::Unchanged { file: raw(merger.file()), members: merger.merged.len() });
+    }
+    let merger = match merger(Place::next_of(&path)?)? {
         Ok(merger) => merger,
         Err(members) => return Ok(FuseOutcome::LeftAlone { members, worth: WORTH }),
     };

@@ -81,6 +81,14 @@ impl Merger {
         Ok(Ok(Merger { subject, environment, place, fused, computed, merged, shared, references }))
     }
 
+    /// Whether the program and its merged file are already what they would become.
+    ///
+    /// # Errors
+    /// If the program cannot be read, or its new bytes cannot be worked out.
+    pub fn is_done(&self) -> anyhow::Result<bool> {
+        Ok(self.place.holds(&self.fused) && self.subject.held.read()? == self.program()?)
+    }
+
     /// The merged file.
     pub fn file(&self) -> &Path {
         self.place.file()

@@ -25,6 +25,11 @@ pub struct Place {
 }
 
 impl Place {
+    /// Where the library is that a program names first, if it is a merged one.
+    pub fn of(program: &Path) -> Option<Place> {
+        Place::at(&file_of(program)?)
+    }
+
     /// The first that is free beside a program.
     ///
     /// # Errors
@@ -98,6 +103,17 @@ impl Place {
         fs::File::open(&self.folder)?.sync_all()
     }
 
+    /// Whether these links and this file are here, whole.
+    pub fn holds(&self, fused: &Fused) -> bool {
+        let leads = |name: &bstr::BString| {
+            fs::read_link(self.links().join(OsStr::from_bytes(name))).is_ok_and(|target| target == self.file)
+        };
+        let has_length = |file: &fs::Metadata| file.is_file() && file.len() == fused.bytes.len() as u64;
+        fs::symlink_metadata(&self.file).is_ok_and(|file| has_length(&file))
+            && fused.links.iter().all(leads)
+            && fs::read(&self.file).is_ok_and(|bytes| bytes == fused.bytes)
+    }
+
     /// Removes what [`Place::write`] makes, whatever was done to the file since, and nothing else: a folder in which
     /// something else is stays.
     pub fn remove(&self) {
@@ -128,7 +144,7 @@ pub struct Fusions(Vec<(PathBuf, Place)>);
 impl Fusions {
     /// Those that these programs name now.
     pub fn of(programs: &[PathBuf]) -> Fusions {
-        let named = |path: &PathBuf| Some((path.clone(), Place::at(&file_of(path)?)?));
+        let named = |path: &PathBuf| Some((path.clone(), Place::of(path)?));
         Fusions(programs.iter().filter_map(named).collect())
     }
 
