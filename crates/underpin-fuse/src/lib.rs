@@ -17,6 +17,8 @@
 //! | `relocate` | what becomes of each relocation |
 //! | `tables` | dynamic symbols, GNU hash, versions |
 //! | `frames` | one sorted table of unwind information |
+//! | `arrays`, `protect` | what runs before and after the program: constructors in order, pages that become read-only |
+//! | `dynamic`, `segments` | the dynamic section with its tables, program headers |
 //! | `sections` | section headers and a symbol table for debuggers |
 //! | `note` | the list of members, from which a stale one is found |
 //! | `write` | the file |
@@ -26,14 +28,18 @@
 //! x86-64 so far: other machines are refused.
 #![forbid(unsafe_code)]
 
+mod arrays;
 mod bind;
+mod dynamic;
 mod frames;
 mod layout;
 mod members;
 pub mod note;
 mod object;
+mod protect;
 mod relocate;
 mod sections;
+mod segments;
 mod tables;
 mod write;
 

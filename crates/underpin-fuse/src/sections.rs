@@ -22,6 +22,31 @@ pub(crate) struct Section {
     pub entry: u64,
 }
 
+impl Section {
+    /// One that is part of the memory image.
+    pub fn allocated(name: &[u8], kind: u32, address: u64, offset: u64, size: u64) -> Section {
+        Section { name: name.into(), kind, flags: ALLOC, address, offset, size, align: 1, ..Section::default() }
+    }
+}
+
+pub(crate) const SHT_PROGBITS: u32 = 1;
+pub(crate) const SHT_SYMTAB: u32 = 2;
+pub(crate) const SHT_STRTAB: u32 = 3;
+pub(crate) const SHT_RELA: u32 = 4;
+pub(crate) const SHT_DYNAMIC: u32 = 6;
+pub(crate) const SHT_NOTE: u32 = 7;
+pub(crate) const SHT_NOBITS: u32 = 8;
+pub(crate) const SHT_DYNSYM: u32 = 11;
+pub(crate) const SHT_INIT_ARRAY: u32 = 14;
+pub(crate) const SHT_FINI_ARRAY: u32 = 15;
+pub(crate) const SHT_GNU_HASH: u32 = 0x6fff_fff6;
+pub(crate) const SHT_GNU_VERDEF: u32 = 0x6fff_fffd;
+pub(crate) const SHT_GNU_VERNEED: u32 = 0x6fff_fffe;
+pub(crate) const SHT_GNU_VERSYM: u32 = 0x6fff_ffff;
+
+/// The size of a symbol in bytes.
+pub(crate) const SYMBOL: u64 = 24;
+
 pub(crate) const WRITE: u64 = 1;
 pub(crate) const ALLOC: u64 = 2;
 pub(crate) const EXECUTE: u64 = 4;
