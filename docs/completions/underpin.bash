@@ -88,6 +88,12 @@ _underpin() {
             underpin__subcmd__image,sdk)
                 cmd="underpin__subcmd__image__subcmd__sdk"
                 ;;
+            underpin__subcmd__image,size)
+                cmd="underpin__subcmd__image__subcmd__size"
+                ;;
+            underpin__subcmd__image,sources)
+                cmd="underpin__subcmd__image__subcmd__sources"
+                ;;
             *)
                 ;;
         esac
@@ -721,7 +727,7 @@ _underpin() {
             return 0
             ;;
         underpin__subcmd__image)
-            opts="-h -V --color --help --version build run sdk doctor layer"
+            opts="-h -V --color --help --version build run sdk size sources doctor layer"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -942,6 +948,58 @@ _underpin() {
                     return 0
                     ;;
                 -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        underpin__subcmd__image__subcmd__size)
+            opts="-v -h -V --against --verbose --json --color --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --against)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        underpin__subcmd__image__subcmd__sources)
+            opts="-o -v -h -V --output --layer --offline --verbose --json --color --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --layer)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-const VERBS: [&str; 20] = [
+const VERBS: [&str; 22] = [
     "survey",
     "tree",
     "check",
@@ -20,6 +20,8 @@ const VERBS: [&str; 20] = [
     "image-build",
     "image-run",
     "image-sdk",
+    "image-size",
+    "image-sources",
     "image-layer",
     "image-doctor",
     "storm",
@@ -29,7 +31,7 @@ const VERBS: [&str; 20] = [
     "doctor",
 ];
 /// Verbs with a document of their own: `report` shows that of `bench`.
-const DOCUMENTS: [&str; 21] = [
+const DOCUMENTS: [&str; 23] = [
     "survey",
     "tree",
     "check",
@@ -44,6 +46,8 @@ const DOCUMENTS: [&str; 21] = [
     "image-build",
     "image-run",
     "image-sdk",
+    "image-size",
+    "image-sources",
     "image-layer",
     "image-doctor",
     "storm",

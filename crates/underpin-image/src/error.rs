@@ -122,6 +122,24 @@ pub enum ImageError {
         /// The folder.
         folder: PathBuf,
     },
+    /// What is not the sources of an image is in the way.
+    #[error("{} is not empty and holds no sources of an image: choose another folder with -o", folder.display())]
+    NotSources {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// A layer is not what an image was built with.
+    #[error(
+        "{}, which {package} of the image was built with, is in no layer as it was then: name its layer with --layer, \
+         or build the image again",
+        file.display()
+    )]
+    OtherLayer {
+        /// The file, as it was named then.
+        file: PathBuf,
+        /// The package.
+        package: String,
+    },
     /// An image that cannot be used.
     #[error("{}: {reason}: build the image again", path.display())]
     Damaged {

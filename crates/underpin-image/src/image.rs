@@ -5,8 +5,15 @@
 
 mod disk;
 mod files;
+mod manifest;
+pub mod size;
+mod spdx;
 
 pub use disk::ManifestDisk;
+pub use manifest::{
+    Manifest, ManifestChange, ManifestEntry, ManifestFile, ManifestKernel, ManifestLayer, ManifestPackage,
+    ManifestSource,
+};
 
 use crate::plan::{Because, Plan};
 use crate::store::{Kernel, Package, Parts, hex, sha256_of};
@@ -27,69 +34,7 @@ const MANIFEST: &str = "image.json";
 const LOCK: &str = "image.lock";
 const KERNEL: &str = "vmlinuz";
 const INITRAMFS: &str = "initramfs.cpio";
-
-/// What an image holds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Manifest {
-    /// Which form of manifest.
-    pub format: u32,
-    /// The target's name.
-    pub target: String,
-    /// The checksum of everything that the image is made from.
-    pub key: String,
-    /// The time of all files, in seconds since 1970.
-    pub time: u32,
-    /// Where the program is that runs if nothing else is asked for.
-    pub command: String,
-    /// The kernel.
-    pub kernel: ManifestKernel,
-    /// The initramfs.
-    pub initramfs: ManifestFile,
-    /// Its archives.
-    pub layers: Vec<ManifestLayer>,
-    /// The disk or card with the root file system, if that is not in the initramfs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub disk: Option<ManifestDisk>,
-    /// The device tree with which an emulator starts a board.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub device_tree: Option<ManifestFile>,
-    /// The package of a board's firmware.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub firmware: Option<Package>,
-    /// What was built for it from recipes.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub packages: Vec<ManifestPackage>,
-}
-
-/// A package that was built from a recipe.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ManifestPackage {
-    /// The recipe.
-    pub name: String,
-    /// Its version.
-    pub version: String,
-    /// Its licence, an SPDX expression.
-    pub licence: String,
-    /// Where its sources are from.
-    pub source: String,
-    /// Their checksum; absent for a local folder.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub source_sha256: Option<String>,
-    /// The checksum of everything that it is made from.
-    pub key: String,
-    /// The files of the layers that changed it: appends and patches.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub changed_by: Vec<ManifestChange>,
-}
-
-/// A file that changed a package.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ManifestChange {
-    /// As messages name it.
-    pub file: String,
-    /// Of its content.
-    pub sha256: String,
-}
+const SPDX: &str = "image.spdx.json";
 
 /// What an image is made from besides its plan.
 #[derive(Clone, Copy, Debug)]
@@ -102,63 +47,6 @@ pub struct Material<'a> {
     pub format: Format,
     /// The disk's size in bytes, if it is not to be computed.
     pub size: Option<u64>,
-}
-
-/// One file of the image's folder.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ManifestFile {
-    /// Its name in the folder.
-    pub file: String,
-    /// Its size.
-    pub bytes: u64,
-    /// Of its content.
-    pub sha256: String,
-}
-
-/// The kernel of an image.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ManifestKernel {
-    /// Its file.
-    #[serde(flatten)]
-    pub file: ManifestFile,
-    /// The package that it is from; absent for a file of the user's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub package: Option<Package>,
-    /// Its licence.
-    pub licence: String,
-}
-
-/// One archive of an initramfs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ManifestLayer {
-    /// What it is called.
-    pub name: String,
-    /// Where it begins.
-    pub offset: u64,
-    /// Its size.
-    pub bytes: u64,
-    /// What is in it, except directories.
-    pub entries: Vec<ManifestEntry>,
-}
-
-/// One entry of a layer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ManifestEntry {
-    /// Where it is in the guest.
-    pub path: String,
-    /// Its size.
-    pub bytes: u64,
-    /// Of its content; absent for links and devices.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sha256: Option<String>,
-    /// Where it was taken from; absent for what is underpin's own.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub from: Option<String>,
-    /// Why it is there.
-    pub because: String,
-    /// Its licence, if it is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub licence: Option<String>,
 }
 
 /// An image that was built.
@@ -184,6 +72,12 @@ struct Lock {
     kernel: Package,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     firmware: Option<Package>,
+}
+
+/// What manifests of all forms have.
+#[derive(Deserialize)]
+struct Form {
+    format: u32,
 }
 
 /// The packages that an image's folder names.
@@ -220,13 +114,20 @@ impl Image {
         let path = folder.join(MANIFEST);
         let text = fs::read(&path).map_err(|_| ImageError::Damaged {
             path: folder.to_owned(),
-            reason: format!("it holds no {MANIFEST}, so no image was built there, or not to the end"),
+            reason: if folder.join("oci-layout").exists() {
+                "it is an image for containers, and this takes images of machines (--target qemu-x86_64, ...)"
+                    .to_owned()
+            } else {
+                format!("it holds no {MANIFEST}, so no image was built there, or not to the end")
+            },
         })?;
         let damaged = |reason: String| ImageError::Damaged { path: path.clone(), reason };
-        let manifest: Manifest = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
-        if manifest.format != FORMAT {
-            return Err(damaged(format!("form {} of an image, and this underpin knows {FORMAT}", manifest.format)));
+        // Another form may lack any other field.
+        let Form { format } = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
+        if format != FORMAT {
+            return Err(damaged(format!("form {format} of an image, and this underpin knows {FORMAT}")));
         }
+        let manifest: Manifest = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
         let image = Image { folder: folder.to_owned(), manifest };
         for file in image.files() {
             let path = folder.join(&file.file);
@@ -248,6 +149,9 @@ impl Image {
         let sums = Sums::new(plan, material)?;
         if let Ok(image) = Image::open(folder)
             && image.manifest.key == sums.key
+            // These are no part of the key: the same bytes make the same image wherever they are from.
+            && image.manifest.installed == plan.installed
+            && image.manifest.spdx.is_some()
             && image.is_whole()
         {
             return Ok(Built { image, unchanged: true });
@@ -269,7 +173,7 @@ impl Image {
         let tree = material.parts.device_tree.as_deref().map(disk::emulator_tree).transpose()?;
         let tree = tree.map(|bytes| files.write(disk::DEVICE_TREE, |out, to| Content::from(bytes).copy(out, to)));
         let firmware = material.parts.firmware.as_ref().map(|firmware| firmware.package.clone());
-        let manifest = Manifest {
+        let mut manifest = Manifest {
             format: FORMAT,
             target: plan.target.name().to_owned(),
             key: sums.key,
@@ -286,10 +190,13 @@ impl Image {
             disk,
             device_tree: tree.transpose()?,
             firmware: firmware.clone(),
+            installed: plan.installed.clone(),
+            spdx: None,
         };
         if let Some(package) = &kernel.package {
             files.json(LOCK, &Lock { format: FORMAT, kernel: package.clone(), firmware })?;
         }
+        manifest.spdx = Some(files.json(SPDX, &spdx::document(&manifest))?);
         files.json(MANIFEST, &manifest)?;
         Ok(Built { image: Image { folder: folder.to_owned(), manifest }, unchanged: false })
     }
@@ -333,7 +240,7 @@ impl Image {
     fn files(&self) -> impl Iterator<Item = &ManifestFile> {
         let disk = self.manifest.disk.as_ref().map(|disk| &disk.file);
         let always = [&self.manifest.kernel.file, &self.manifest.initramfs];
-        always.into_iter().chain(disk).chain(self.manifest.device_tree.as_ref())
+        always.into_iter().chain(disk).chain(self.manifest.device_tree.as_ref()).chain(self.manifest.spdx.as_ref())
     }
 
     fn is_whole(&self) -> bool {
@@ -345,7 +252,7 @@ impl Image {
 /// The folder, with nothing in it that says it is an image.
 fn prepare(folder: &Path) -> Result<(), ImageError> {
     let manifest = folder.join(MANIFEST);
-    let known = [MANIFEST, LOCK, KERNEL, INITRAMFS, disk::ROOT, disk::CARD, disk::DEVICE_TREE];
+    let known = [MANIFEST, LOCK, SPDX, KERNEL, INITRAMFS, disk::ROOT, disk::CARD, disk::DEVICE_TREE];
     fs::create_dir_all(folder).map_err(ImageError::io(folder))?;
     for entry in fs::read_dir(folder).map_err(ImageError::io(folder))? {
         let name = entry.map_err(ImageError::io(folder))?.file_name();
@@ -413,6 +320,8 @@ fn manifest_entry(plan: &Plan, path: &Path, kind: &Kind, sha256: Option<String>)
     let because = plan.reason(path);
     // A package's file comes from its package, wherever the store is.
     let from = from.filter(|_| !matches!(because, Because::Package { .. }));
+    let package = plan.package(path);
+    let of = |known: &&ManifestPackage| package == Some(format!("{} {}", known.name, known.version).as_str());
     ManifestEntry {
         path: Path::new("/").join(path).display().to_string(),
         bytes,
@@ -421,12 +330,9 @@ fn manifest_entry(plan: &Plan, path: &Path, kind: &Kind, sha256: Option<String>)
         because: because.to_string(),
         licence: match because {
             Because::Init => Some("MIT OR Apache-2.0".to_owned()),
-            Because::Package { name } => {
-                let of = |package: &&ManifestPackage| *name == format!("{} {}", package.name, package.version);
-                plan.packages.iter().find(of).map(|package| package.licence.clone())
-            }
-            _ => None,
+            _ => plan.packages.iter().find(of).map(|package| package.licence.clone()),
         },
+        package: package.map(str::to_owned),
     }
 }
 

@@ -1,8 +1,10 @@
 //! What an image will hold and why: programs, their closures, what was added; computed before anything is fetched or written.
 
+use crate::installed::{self, Installed};
 use crate::root::GuestRoot;
 use crate::{Content, Entry, ImageError, Kind, Target, Tree, init};
 use bstr::{BStr, BString, ByteSlice};
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -108,6 +110,10 @@ pub struct Plan {
     pub remarks: Vec<String>,
     /// What was built from recipes.
     pub packages: Vec<crate::image::ManifestPackage>,
+    /// Packages of this machine from which files are taken, sorted.
+    pub installed: Vec<Installed>,
+    /// Name and version of the package that a file is from, if that is known: by path, without a slash in front.
+    pub owners: BTreeMap<PathBuf, String>,
 }
 
 impl Plan {
@@ -134,7 +140,48 @@ impl Plan {
         tree.lie_over(&base);
         reasons.sort_by(|a, b| a.0.cmp(&b.0));
         let layers = vec![Layer { name: "base", tree: base }, Layer { name: "programs", tree }];
-        Ok(Plan { target: recipe.target, layers, reasons, command, remarks, packages: Vec::new() })
+        let mut plan = Plan {
+            target: recipe.target,
+            layers,
+            reasons,
+            command,
+            remarks,
+            packages: Vec::new(),
+            installed: Vec::new(),
+            owners: BTreeMap::new(),
+        };
+        plan.look_up(recipe.sysroot.as_deref().unwrap_or(Path::new("/")));
+        Ok(plan)
+    }
+
+    /// Finds the packages of the files that are from a root: this machine's, or a sysroot with a database of packages.
+    fn look_up(&mut self, root: &Path) {
+        let mut places: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
+        for (path, entry) in self.layers.iter().flat_map(|layer| layer.tree.entries()) {
+            if let Kind::File(Content::Host { path: from, .. }) = &entry.kind
+                && let Ok(below) = from.strip_prefix(root)
+            {
+                places.entry(Path::new("/").join(below)).or_default().push(path.to_owned());
+            }
+        }
+        let files: Vec<PathBuf> = places.keys().cloned().collect();
+        let found = installed::owners(root, &files);
+        for (file, package) in &found {
+            let here = places.remove(file).unwrap_or_default();
+            self.owners.extend(here.into_iter().map(|path| (path, package.words())));
+        }
+        self.installed = found.into_values().collect();
+        self.installed.sort();
+        self.installed.dedup();
+    }
+
+    /// Name and version of the package that a file is from.
+    #[must_use]
+    pub fn package(&self, path: &Path) -> Option<&str> {
+        match self.reason(path) {
+            Because::Package { name } => Some(name),
+            _ => self.owners.get(path).map(String::as_str),
+        }
     }
 
     /// The time of all files.

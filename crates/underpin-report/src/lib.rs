@@ -35,6 +35,8 @@ pub use document::image::{ImageBuildDocument, ImageRunDocument};
 pub use document::image_doctor::ImageDoctorDocument;
 pub use document::image_layer::ImageLayerDocument;
 pub use document::image_sdk::ImageSdkDocument;
+pub use document::image_size::ImageSizeDocument;
+pub use document::image_sources::ImageSourcesDocument;
 pub use document::run::RunDocument;
 pub use document::storm::{OpenedLater, StormBinding, StormDocument, StormInput};
 pub use document::suite::SuiteDocument;

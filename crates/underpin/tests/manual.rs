@@ -10,7 +10,7 @@ const VERBS: [&str; 14] = [
     "run", "doctor",
 ];
 /// Verbs with a document of their own: `report` shows that of `bench`.
-const DOCUMENTS: [&str; 17] = [
+const DOCUMENTS: [&str; 19] = [
     "survey",
     "tree",
     "check",
@@ -22,6 +22,8 @@ const DOCUMENTS: [&str; 17] = [
     "image-build",
     "image-run",
     "image-sdk",
+    "image-size",
+    "image-sources",
     "image-layer",
     "image-doctor",
     "storm",
@@ -30,8 +32,15 @@ const DOCUMENTS: [&str; 17] = [
     "doctor",
 ];
 /// Verbs of a verb.
-const BELOW: [[&str; 2]; 5] =
-    [["image", "build"], ["image", "run"], ["image", "sdk"], ["image", "layer"], ["image", "doctor"]];
+const BELOW: [[&str; 2]; 7] = [
+    ["image", "build"],
+    ["image", "run"],
+    ["image", "sdk"],
+    ["image", "size"],
+    ["image", "sources"],
+    ["image", "layer"],
+    ["image", "doctor"],
+];
 
 fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")

@@ -21,7 +21,7 @@ const MIB: u64 = 1 << 20;
 /// Where the first partition begins, as every tool has it.
 const FIRST: u64 = MIB;
 /// What the board's own loader reads.
-const BOARD_TREE: &str = "bcm2711-rpi-4-b.dtb";
+pub(super) const BOARD_TREE: &str = "bcm2711-rpi-4-b.dtb";
 const CONFIGURATION: &str = "arm_64bit=1\nenable_uart=1\nkernel=vmlinuz\ninitramfs initramfs.cpio followkernel\n\
                              device_tree=bcm2711-rpi-4-b.dtb\n";
 
@@ -139,6 +139,7 @@ fn boot_entry(name: &str, content: &Content) -> Result<ManifestEntry, ImageError
         from: None,
         because: "the board's loader reads it".to_owned(),
         licence: matches!(name, "start4.elf" | "fixup4.dat").then(|| "see copyright.txt beside it".to_owned()),
+        package: None,
     })
 }
 

@@ -71,13 +71,14 @@ impl Files<'_> {
         Ok(ManifestFile { file: name.to_owned(), bytes, sha256: sum })
     }
 
-    pub fn json(&self, name: &str, value: &impl Serialize) -> Result<(), ImageError> {
+    /// Writes a value as JSON.
+    pub fn json(&self, name: &str, value: &impl Serialize) -> Result<ManifestFile, ImageError> {
         let text = serde_json::to_vec_pretty(value)
             .map_err(|error| ImageError::Damaged { path: self.folder.join(name), reason: error.to_string() })?;
         let with_end = |out: &mut dyn Write, to: &Path| {
             out.write_all(&text).and_then(|()| out.write_all(b"\n")).map_err(ImageError::io(to))
         };
-        self.write(name, with_end).map(|_| ())
+        self.write(name, with_end)
     }
 }
 

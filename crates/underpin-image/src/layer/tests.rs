@@ -57,6 +57,24 @@ fn the_carried_layers_are_whole_and_resolve_for_every_target() {
 }
 
 #[test]
+fn a_source_package_may_be_of_another_suite_than_the_kernel() {
+    let with = |line: &str| {
+        let text = recipe("1", "").replace("debian = \"x\"", &format!("debian = \"x\"\n{line}"));
+        [layer("a", &[head(1, ""), ("x.toml", text)])]
+    };
+    let suite = |line: &str| {
+        let resolved = resolve(&with(line), "x", &on("musl", "x86_64")).unwrap();
+        resolved.recipe.suite.map(|suite| suite.value)
+    };
+    assert_eq!(suite(""), None);
+    assert_eq!(suite("suite = \"bookworm\"").as_deref(), Some("bookworm"));
+    assert_eq!(
+        refused(&with("suite = \"a b\"")),
+        "a/x.toml:8: invalid suite `a b`: expected a release of Debian, as `bookworm`"
+    );
+}
+
+#[test]
 fn a_layers_appends_hold_only_where_its_condition_and_the_changes_own_do() {
     let musl = [
         head(20, "[when]\nlibc = \"musl\""),

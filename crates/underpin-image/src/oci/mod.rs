@@ -16,7 +16,7 @@ mod planned;
 pub mod read;
 mod spool;
 mod tape;
-mod times;
+pub(crate) mod times;
 pub mod write;
 
 pub use error::OciError;

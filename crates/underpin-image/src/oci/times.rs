@@ -1,7 +1,7 @@
 //! Times as the configuration has them: RFC 3339, in UTC.
 
 /// `1970-01-01T00:00:00Z` for 0.
-pub(super) fn rfc3339(seconds: u32) -> String {
+pub(crate) fn rfc3339(seconds: u32) -> String {
     let (days, second) = (i64::from(seconds / 86_400), seconds % 86_400);
     let (year, month, day) = civil(days);
     let (hour, minute) = (second / 3600, second / 60 % 60);

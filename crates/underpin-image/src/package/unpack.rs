@@ -18,7 +18,10 @@ pub(super) fn fetch(
 ) -> Result<Option<PathBuf>, ImageError> {
     let version = &recipe.version.value;
     let file = match &recipe.source.value {
-        Source::Debian { name, sha256 } => store.source(name, version, sha256, access),
+        Source::Debian { name, sha256 } => {
+            let suite = recipe.suite.as_ref().map(|suite| suite.value.as_str());
+            store.source(name, version, sha256, suite, access)
+        }
         Source::Deb { name, sha256 } => {
             let sum = sha256.get(debian).ok_or_else(|| {
                 RecipeError::of(&recipe.source.origin, format!("[source.sha256] has none for {}", debian))

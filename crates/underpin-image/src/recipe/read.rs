@@ -20,6 +20,8 @@ pub struct Recipe {
     pub system: Given<System>,
     /// Where it is from.
     pub source: Given<Source>,
+    /// Debian's release whose index has the source package, if it is not the one of the kernels.
+    pub suite: Option<Given<String>>,
     /// Packages that are built before, whose headers and libraries it sees.
     pub needs: Vec<Given<String>>,
     /// What is handed to the configuration: options, definitions or variables, by the build system.
@@ -58,6 +60,7 @@ impl Recipe {
             None => (Vec::new(), Vec::new()),
         };
         flags.map_or(Ok(()), |flags| flags.finish())?;
+        let (source, suite) = source(&fields)?;
         let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
         let recipe = Recipe {
             name: stem.to_owned(),
@@ -65,7 +68,8 @@ impl Recipe {
             version: fields.required("version")?,
             licence: fields.required("licence")?,
             system: Given { value: system, origin },
-            source: source(&fields)?,
+            source,
+            suite,
             needs: fields.list("needs")?,
             config: fields.map("config")?,
             cache: fields.map("cache")?,
@@ -86,7 +90,8 @@ impl Recipe {
     }
 }
 
-fn source(fields: &super::Fields) -> Result<Given<Source>, RecipeError> {
+/// The source, and the suite that has it.
+fn source(fields: &super::Fields) -> Result<(Given<Source>, Option<Given<String>>), RecipeError> {
     let Some(table) = fields.table("source")? else {
         return Err(RecipeError::of(
             fields.origin(),
@@ -99,6 +104,7 @@ fn source(fields: &super::Fields) -> Result<Given<Source>, RecipeError> {
         return Err(RecipeError::of(table.origin(), "[source] has exactly one of debian, folder, crate and deb"));
     };
     let (name, origin) = (text.value.clone(), text.origin.clone());
+    let suite = if *kind == 0 { table.text("suite")?.map(suite_name).transpose()? } else { None };
     let value = match kind {
         0 => Source::Debian { name, sha256: sum(table.required("sha256")?)? },
         1 => Source::Folder(PathBuf::from(name)),
@@ -116,7 +122,20 @@ fn source(fields: &super::Fields) -> Result<Given<Source>, RecipeError> {
         }
     };
     table.finish()?;
-    Ok(Given { value, origin })
+    Ok((Given { value, origin }, suite))
+}
+
+/// It becomes a word of apt's list of sources and the name of a folder.
+fn suite_name(text: Given<String>) -> Result<Given<String>, RecipeError> {
+    let is_name = text.value.starts_with(|first: char| first.is_ascii_lowercase())
+        && text.value.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'));
+    if is_name {
+        return Ok(text);
+    }
+    Err(RecipeError::of(
+        &text.origin,
+        format!("invalid suite `{}`: expected a release of Debian, as `bookworm`", text.value),
+    ))
 }
 
 fn sum(text: Given<String>) -> Result<String, RecipeError> {

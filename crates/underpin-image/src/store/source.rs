@@ -6,11 +6,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 impl Store {
-    /// The `.dsc` of a source package, its other files beside it.
+    /// The `.dsc` of a source package, its other files beside it. `suite`: whose index has it, if not that of the kernels.
     ///
     /// # Errors
     /// If it has to be fetched and cannot be, or has another checksum.
-    pub fn source(&self, name: &str, version: &str, sha256: &str, access: Access) -> Result<PathBuf, ImageError> {
+    pub fn source(
+        &self,
+        name: &str,
+        version: &str,
+        sha256: &str,
+        suite: Option<&str>,
+        access: Access,
+    ) -> Result<PathBuf, ImageError> {
         let place = self.folder.join("sources").join(sha256);
         if let Some(dsc) = dsc_in(&place) {
             return Ok(dsc);
@@ -23,7 +30,7 @@ impl Store {
         if let Some(dsc) = dsc_in(&place) {
             return Ok(dsc);
         }
-        let archive = apt::Archive::sources(&self.folder, apt::SUITE)?;
+        let archive = apt::Archive::sources(&self.folder, suite.unwrap_or(apt::SUITE))?;
         let staging = self.staging()?;
         archive.download_source(name, version, &staging)?;
         let dsc =

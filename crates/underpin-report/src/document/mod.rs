@@ -17,6 +17,8 @@ pub mod image;
 pub mod image_doctor;
 pub mod image_layer;
 pub mod image_sdk;
+pub mod image_size;
+pub mod image_sources;
 pub(crate) mod json;
 pub mod run;
 pub mod storm;
@@ -75,6 +77,10 @@ pub enum Verb {
     ImageRun,
     /// `underpin image sdk`.
     ImageSdk,
+    /// `underpin image size`.
+    ImageSize,
+    /// `underpin image sources`.
+    ImageSources,
     /// `underpin bench`, and `underpin report` of what it saved.
     Bench,
     /// `underpin bench --suite`.
@@ -91,7 +97,7 @@ pub enum Verb {
 
 impl Verb {
     /// All of them, in the order of the manual.
-    pub const ALL: [Verb; 21] = [
+    pub const ALL: [Verb; 23] = [
         Verb::Tree,
         Verb::Check,
         Verb::Tags,
@@ -107,6 +113,8 @@ impl Verb {
         Verb::ImageBuild,
         Verb::ImageRun,
         Verb::ImageSdk,
+        Verb::ImageSize,
+        Verb::ImageSources,
         Verb::Bench,
         Verb::Suite,
         Verb::Run,
@@ -134,6 +142,8 @@ impl Verb {
             Verb::ImageBuild => "image-build",
             Verb::ImageRun => "image-run",
             Verb::ImageSdk => "image-sdk",
+            Verb::ImageSize => "image-size",
+            Verb::ImageSources => "image-sources",
             Verb::Bench => "bench",
             Verb::Suite => "suite",
             Verb::Run => "run",
@@ -162,6 +172,8 @@ impl Verb {
             Verb::ImageBuild => "underpin.image-build/1",
             Verb::ImageRun => "underpin.image-run/1",
             Verb::ImageSdk => "underpin.image-sdk/1",
+            Verb::ImageSize => "underpin.image-size/1",
+            Verb::ImageSources => "underpin.image-sources/1",
             Verb::Bench => "underpin.bench/1",
             Verb::Suite => "underpin.suite/1",
             Verb::Run => "underpin.run/1",
@@ -253,6 +265,8 @@ pub fn schema(verb: Verb) -> serde_json::Value {
         Verb::ImageBuild => schema_of::<image::ImageBuildDocument>(),
         Verb::ImageRun => schema_of::<image::ImageRunDocument>(),
         Verb::ImageSdk => schema_of::<image_sdk::ImageSdkDocument>(),
+        Verb::ImageSize => schema_of::<image_size::ImageSizeDocument>(),
+        Verb::ImageSources => schema_of::<image_sources::ImageSourcesDocument>(),
         Verb::Bench => schema_of::<bench::BenchDocument>(),
         Verb::Suite => schema_of::<suite::SuiteDocument>(),
         Verb::Run => schema_of::<run::RunDocument>(),

@@ -18,6 +18,8 @@ mod image;
 mod image_doctor;
 mod image_layer;
 mod image_sdk;
+mod image_size;
+mod image_sources;
 mod load;
 mod paths;
 mod storm;
@@ -43,6 +45,8 @@ use crate::document::image::{ImageBuildDocument, ImageRunDocument};
 use crate::document::image_doctor::ImageDoctorDocument;
 use crate::document::image_layer::ImageLayerDocument;
 use crate::document::image_sdk::ImageSdkDocument;
+use crate::document::image_size::ImageSizeDocument;
+use crate::document::image_sources::ImageSourcesDocument;
 use crate::document::storm::StormDocument;
 use crate::document::suite::SuiteDocument;
 use crate::document::survey::SurveyDocument;
@@ -105,6 +109,10 @@ screens! {
     image::image_build(ImageBuildDocument);
     /// What an SDK is, and how to begin with it.
     image_sdk::image_sdk(ImageSdkDocument);
+    /// Where the bytes of an image are, or why two images differ.
+    image_size::image_size(ImageSizeDocument);
+    /// What was written of the sources of an image, and what has none.
+    image_sources::image_sources(ImageSourcesDocument);
     /// How a command in an image ran.
     image::image_run(ImageRunDocument);
     /// Every search directory of every object (`tree --paths`).

@@ -3,10 +3,14 @@
 mod doctor;
 mod layer;
 mod sdk;
+mod size;
+mod sources;
 
 pub use doctor::ImageDoctorArgs;
 pub use layer::{ImageLayerAction, ImageLayerArgs, LibcName};
 pub use sdk::ImageSdkArgs;
+pub use size::ImageSizeArgs;
+pub use sources::ImageSourcesArgs;
 
 use super::DisplayArgs;
 use clap::{Args, Subcommand, ValueEnum};
@@ -30,6 +34,7 @@ use underpin_image::{Format, Target};
     underpin image build ./app -o app-image   an image of one program\n  \
     underpin image run app-image -- app -v    its output and exit code\n  \
     underpin image sdk app-image -o sdk       compilers and C library for it\n  \
+    underpin image size app-image             which package takes how much of it\n  \
     underpin image doctor app.tar             what its program needs that is not in it\n\
     \n\
     Next: `underpin image build --help`, `underpin image run --help`, `underpin image doctor --help`."
@@ -46,6 +51,8 @@ pub enum ImageVerb {
     Build(Box<ImageBuildArgs>),
     Run(Box<ImageRunArgs>),
     Sdk(Box<ImageSdkArgs>),
+    Size(Box<ImageSizeArgs>),
+    Sources(Box<ImageSourcesArgs>),
     Doctor(Box<ImageDoctorArgs>),
     Layer(Box<ImageLayerArgs>),
 }
@@ -56,7 +63,8 @@ pub enum ImageVerb {
 /// kernel is Debian's for virtual machines, fetched once through apt into underpin's cache and checked by the suite's
 /// signed index; image.lock in the folder names its version and SHA-256. The same input makes the same bytes: no owner,
 /// time, umask or order of this machine gets in (SOURCE_DATE_EPOCH sets the time of all files). If nothing has changed,
-/// nothing is written. image.json lists every file, with its checksum and why it is there.
+/// nothing is written. image.json lists every file, with its checksum and why it is there; image.spdx.json lists the packages with
+/// versions, licences and checksums for others (SPDX 2.3).
 ///
 /// `--format ext4` puts the root file system on a disk, which the guest finds by its UUID. `--target rpi4` makes sd.img for a
 /// Raspberry Pi 4: a boot partition with Debian's kernel and device tree and the board's firmware (Debian's package

@@ -1,8 +1,12 @@
 //! The plans of `underpin image`.
 
 mod sdk;
+mod size;
+mod sources;
 
 pub use sdk::ImageSdkPlan;
+pub use size::ImageSizePlan;
+pub use sources::ImageSourcesPlan;
 
 use crate::cli::{ImageBuildArgs, ImageRunArgs, Kvm};
 use crate::input;
@@ -73,6 +77,8 @@ pub struct Built {
     pub rest: PathBuf,
     /// Which package each file is from, by its path without a slash in front.
     pub owners: BTreeMap<PathBuf, String>,
+    /// The folder of a C library whose files are taken as programs need them, with name and version.
+    pub library: Option<(PathBuf, String)>,
     /// The path that the image names as its program.
     pub command: Option<PathBuf>,
     /// For the manifest.
@@ -239,11 +245,21 @@ fn packaged(plan: &mut Plan, built: Built) -> Vec<ImagePackage> {
             *because = Because::Package { name: name.clone() };
         }
     }
+    if let Some((folder, name)) = &built.library {
+        let all = plan.reasons.iter().map(|(path, _)| path).filter(|path| !built.owners.contains_key(*path));
+        let own: Vec<PathBuf> = all.filter(|path| is_from(folder, path)).cloned().collect();
+        plan.owners.extend(own.into_iter().map(|path| (path, name.clone())));
+    }
     plan.packages = built.manifest;
     if let Some(command) = built.command {
         plan.command = command;
     }
     built.packages
+}
+
+/// Whether a package has a file: `/lib` may be `/usr/lib` in an image.
+fn is_from(folder: &Path, path: &Path) -> bool {
+    [folder.to_owned(), folder.join("usr")].iter().any(|folder| folder.join(path).is_file())
 }
 
 /// The store below underpin's cache.

@@ -7,11 +7,13 @@ mod packages;
 mod receive;
 mod run;
 mod sdk;
+mod size;
+mod sources;
 mod tools;
 
 use crate::cli::{ImageArgs, ImageVerb};
 use crate::exit::Exit;
-use crate::plan::{ImageBuildPlan, ImageRunPlan, ImageSdkPlan};
+use crate::plan::{ImageBuildPlan, ImageRunPlan, ImageSdkPlan, ImageSizePlan, ImageSourcesPlan};
 use crate::screen::Screen;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -29,6 +31,8 @@ pub fn supervised(args: ImageArgs, screen: &mut Screen) -> anyhow::Result<Exit> 
             ImageVerb::Build(args) => build::run(&ImageBuildPlan::new(*args, None)?, screen),
             ImageVerb::Run(args) => run::run(&ImageRunPlan::new(*args)?, screen),
             ImageVerb::Sdk(args) => sdk::run(&ImageSdkPlan::new(*args)?, screen),
+            ImageVerb::Size(args) => size::run(&ImageSizePlan::new(*args)?, screen),
+            ImageVerb::Sources(args) => sources::run(&ImageSourcesPlan::new(*args)?, screen),
             ImageVerb::Doctor(args) => doctor::run(*args, screen),
             ImageVerb::Layer(args) => layer::run(&args, screen),
         },

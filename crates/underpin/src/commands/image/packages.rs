@@ -10,10 +10,11 @@ use crate::screen::Screen;
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
 use underpin_image::Target;
-use underpin_image::image::{ManifestChange, ManifestPackage};
+use underpin_image::image::{ManifestChange, ManifestPackage, ManifestSource};
 use underpin_image::layer::Layers;
 use underpin_image::package::{Event, Package, build_all, root};
 use underpin_image::recipe::{Given, Origin, RecipeError, Resolved, Source};
+use underpin_image::sources::LayerFiles;
 use underpin_image::store::{Access, Store};
 use underpin_report::document::image::{ImageBuildDocument, ImagePackage};
 use underpin_report::text;
@@ -29,6 +30,8 @@ struct Wanted {
     /// All of them and what they need.
     recipes: Vec<Resolved>,
     command: Option<Given<String>>,
+    /// What the layers are made of.
+    files: LayerFiles,
 }
 
 /// Builds packages and an image of them, or shows what would be built.
@@ -37,9 +40,9 @@ struct Wanted {
 /// If a recipe is wrong, or something cannot be fetched, built or written.
 pub fn run(args: ImageBuildArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
     let Some(libc) = args.libc else { bail!("--libc is missing") };
-    let layers = Layers::read(&args.layer)?;
+    let files = LayerFiles::read(&args.layer)?;
     let toolbox = Toolbox::new(libc, args.target.as_deref(), args.toolchain)?;
-    let wanted = Wanted::new(&args.programs, &layers, libc, &toolbox)?;
+    let wanted = Wanted::new(&args.programs, files, libc, &toolbox)?;
     if args.dry_run {
         let document = planned(&wanted, &args);
         if args.display.json {
@@ -82,7 +85,8 @@ pub fn packages(
 }
 
 impl Wanted {
-    fn new(given: &[PathBuf], layers: &Layers, libc: LibcName, toolbox: &Toolbox) -> anyhow::Result<Wanted> {
+    fn new(given: &[PathBuf], files: LayerFiles, libc: LibcName, toolbox: &Toolbox) -> anyhow::Result<Wanted> {
+        let layers = Layers::of(files.layers())?;
         let (mut names, mut command) = (Vec::new(), None);
         for name in given {
             let name = name.display().to_string();
@@ -106,7 +110,7 @@ impl Wanted {
             all.push(of_command_line(LIBRARY));
         }
         let recipes = layers.closure(&all, &toolbox.selection)?;
-        Ok(Wanted { target: toolbox.target, names, recipes, command })
+        Ok(Wanted { target: toolbox.target, names, recipes, command, files })
     }
 
     /// The root file system, and what the image and its documents say about it.
@@ -123,7 +127,8 @@ impl Wanted {
         for program in &rooted.programs {
             toolbox.confirm(&all.join(program), rooted.owners.get(program).map_or("", String::as_str))?;
         }
-        if let Some(library) = packages.iter().find(|package| package.recipe.name == LIBRARY) {
+        let library = packages.iter().find(|package| package.recipe.name == LIBRARY);
+        if let Some(library) = library {
             underpin_image::package::beside(library, &all)?;
         }
         let command = self.command.as_ref().map(|command| {
@@ -144,11 +149,41 @@ impl Wanted {
                 .map(|(path, name)| (path, format!("{name} {}", version(&name))))
                 .collect(),
             sysroot: all,
+            library: library.map(|library| (library.stage.clone(), format!("{LIBRARY} {}", version(LIBRARY)))),
             rest,
             command: command.transpose()?,
-            manifest: packages.iter().map(manifest).collect(),
+            manifest: packages.iter().map(|package| self.manifest(package)).collect(),
             packages: packages.iter().map(|package| listed(&package.recipe, Some(package))).collect(),
         })
+    }
+
+    /// A package as the image's manifest has it.
+    fn manifest(&self, package: &Package) -> ManifestPackage {
+        let recipe = &package.recipe;
+        let appends = recipe.appends.iter().map(|append| (append.file.display().to_string(), append.sha256.clone()));
+        let patches = recipe.patches.iter().map(|patch| (patch.value.file.display().to_string(), patch.value.sha256()));
+        let (from, sum) = match &recipe.source.value {
+            Source::Debian { name, sha256 } => (ManifestSource::Debian(name.clone()), Some(sha256.clone())),
+            Source::Deb { name, sha256 } => {
+                (ManifestSource::Deb(name.clone()), sha256.get(self.target.debian()).cloned())
+            }
+            Source::Crate(name) => (ManifestSource::Crate(name.clone()), None),
+            Source::Folder(path) => (ManifestSource::Folder(path.display().to_string()), None),
+        };
+        let changes = appends.chain(patches).map(|(file, sha256)| ManifestChange { file, sha256 });
+        let files = recipe.files.values().filter_map(|file| self.files.with(&file.value));
+        ManifestPackage {
+            name: recipe.name.clone(),
+            version: recipe.version.value.clone(),
+            licence: recipe.licence.value.clone(),
+            source: recipe.source.value.words(),
+            from: Some(from),
+            suite: recipe.suite.as_ref().map(|suite| suite.value.clone()),
+            source_sha256: sum,
+            key: package.key.clone(),
+            recipe: self.files.named(&recipe.version.origin.file),
+            changed_by: changes.chain(files).collect(),
+        }
     }
 }
 
@@ -192,23 +227,5 @@ fn listed(recipe: &Resolved, package: Option<&Package>) -> ImagePackage {
         cached: package.is_some_and(|package| package.cached),
         seconds: built.map(|package| package.record.seconds.iter().map(|(_, seconds)| seconds).sum()),
         appends: recipe.appends.iter().map(|append| append.file.display().to_string()).collect(),
-    }
-}
-
-fn manifest(package: &Package) -> ManifestPackage {
-    let recipe = &package.recipe;
-    let appends = recipe.appends.iter().map(|append| (append.file.display().to_string(), append.sha256.clone()));
-    let patches = recipe.patches.iter().map(|patch| (patch.value.file.display().to_string(), patch.value.sha256()));
-    ManifestPackage {
-        name: recipe.name.clone(),
-        version: recipe.version.value.clone(),
-        licence: recipe.licence.value.clone(),
-        source: recipe.source.value.words(),
-        source_sha256: match &recipe.source.value {
-            Source::Debian { sha256, .. } => Some(sha256.clone()),
-            _ => None,
-        },
-        key: package.key.clone(),
-        changed_by: appends.chain(patches).map(|(file, sha256)| ManifestChange { file, sha256 }).collect(),
     }
 }
