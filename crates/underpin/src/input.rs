@@ -4,8 +4,10 @@
 //! Never blocks: a FIFO or a device is refused by its type, unopened.
 
 use bstr::{BString, ByteSlice};
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
@@ -55,6 +57,11 @@ pub enum InputError {
     /// Anything else that went wrong on opening or reading.
     #[error("{0}: {1}")]
     Io(PathBuf, io::Error),
+}
+
+/// A path of the resolver or of another program, which is bytes, as one of this system.
+pub fn path<B: AsRef<[u8]> + ?Sized>(bytes: &B) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(bytes.as_ref()))
 }
 
 /// Finds the file behind a name: as a path, or, if it has no slash and no such file is here, in PATH as a shell would.

@@ -3,6 +3,7 @@
 use super::fuse;
 use crate::exit::Exit;
 use crate::fusion;
+use crate::input::path;
 use crate::plan::{Action, BindRequest};
 use crate::progress::Progress;
 use crate::screen::{self, Screen};
@@ -10,9 +11,8 @@ use anyhow::bail;
 use bstr::BString;
 use rayon::prelude::*;
 use std::collections::HashMap;
-use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use underpin_report::document::bind::BindTotals;
 use underpin_report::{BindDocument, text};
 use underpin_resolve::root::lexical;
@@ -169,11 +169,6 @@ fn bound_names(object: &ObjectPlan) -> Vec<BoundName> {
     };
     let names = object.edges.iter().filter_map(|edge| bound(&edge.decision));
     names.map(|name| BoundName { object: PathBuf::from(&name), name }).collect()
-}
-
-/// A path of the resolver as a path of this system.
-pub fn path(bytes: &BString) -> PathBuf {
-    Path::new(OsStr::from_bytes(bytes)).to_owned()
 }
 
 /// A failure is an error of ours; a refusal of the only given file is wrong use; one refusal among many files is a

@@ -4,9 +4,10 @@
 //! after the real loader has bound every reference of the copy as it does in the original; then folders that nothing names
 //! any more are removed. Ended at any point, the program is the old one or the new one, and starts.
 
-use super::bind::{path, scope};
+use super::bind::scope;
 use crate::exit::Exit;
 use crate::fusion::{Merger, Place};
+use crate::input::path;
 use crate::plan::{Action, BindRequest};
 use crate::progress::Progress;
 use crate::screen::Screen;

@@ -1,8 +1,9 @@
 //! `underpin unbind`: restores the original of every bound file in the given paths.
 
-use super::bind::{every_name, exit, path, scope};
+use super::bind::{every_name, exit, scope};
 use crate::exit::Exit;
 use crate::fusion;
+use crate::input::path;
 use crate::plan::UnbindPlan;
 use crate::progress::Progress;
 use crate::screen::{self, Screen};

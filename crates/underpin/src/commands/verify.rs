@@ -1,9 +1,10 @@
 //! `underpin verify`: bound programs compared with their unbound originals, by the model and by the real loader.
 
-use super::bind::{path, scope};
+use super::bind::scope;
 use super::tree::check;
 use crate::exit::Exit;
 use crate::fusion;
+use crate::input::path;
 use crate::plan::VerifyPlan;
 use crate::progress::Progress;
 use crate::screen::Screen;

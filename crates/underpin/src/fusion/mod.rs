@@ -8,6 +8,7 @@ mod subject;
 pub use judge::{differences, same_symbols};
 pub use place::{Fusions, Place, file_of};
 
+use crate::input::path;
 use anyhow::{Context, ensure};
 use bstr::BString;
 use judge::Judge;
@@ -197,11 +198,6 @@ impl FileFacts {
         // Nanoseconds since 1970: 64 bits last until 2262.
         Ok(FileFacts { size: identity.size, modified: i64::try_from(identity.modified).unwrap_or(0) })
     }
-}
-
-/// A path of the resolver as a path of this system.
-fn path(bytes: &BString) -> PathBuf {
-    Path::new(std::ffi::OsStr::from_bytes(bytes)).to_owned()
 }
 
 /// The same with symbolic links resolved, if it exists.

@@ -1,6 +1,7 @@
 //! A program and its closure as they are before a byte is written, and what rules fusion out.
 
 use super::{FileFacts, real};
+use crate::input::path;
 use anyhow::{Context, bail, ensure};
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -77,7 +78,7 @@ impl Subject {
 }
 
 fn content(object: &Object) -> anyhow::Result<Content> {
-    let path = super::path(&object.path);
+    let path = path(&object.path);
     let what = || path.display().to_string();
     let facts = FileFacts::of(&path)?;
     ensure!(facts.size <= LIMIT, "{}: larger than {} GiB", what(), LIMIT >> 30);

@@ -1,5 +1,6 @@
 //! Queries to git, through its own command: nothing here touches the user's branches, index, working tree or stashes.
 
+use crate::input::path;
 use anyhow::{Context, bail};
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -95,10 +96,6 @@ impl Repository {
             let _ = told(&["worktree", "prune"]);
         }
     }
-}
-
-fn path(bytes: &[u8]) -> PathBuf {
-    PathBuf::from(OsString::from_vec(bytes.to_vec()))
 }
 
 /// The output of git, without the newline at its end.
