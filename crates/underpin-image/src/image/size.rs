@@ -55,7 +55,7 @@ pub struct Shipped {
     pub file: String,
     /// Its size.
     pub bytes: u64,
-    /// With gzip; absent for a kernel, which is compressed.
+    /// With gzip; absent for a kernel that is compressed already, as those for x86-64 are.
     pub gzip: Option<u64>,
 }
 
@@ -104,8 +104,9 @@ pub fn shipped(image: &Image) -> Result<Vec<Shipped>, ImageError> {
         return Ok(vec![compressed(&disk.file)?]);
     }
     let kernel = &manifest.kernel.file;
-    let mut all = vec![Shipped { file: kernel.file.clone(), bytes: kernel.bytes, gzip: None }];
-    all.push(compressed(&manifest.initramfs)?);
+    let mut all = vec![compressed(kernel)?, compressed(&manifest.initramfs)?];
+    // Compressed data loses next to nothing by it.
+    all[0].gzip = all[0].gzip.filter(|size| *size < kernel.bytes / 10 * 9);
     if let Some(disk) = &manifest.disk {
         all.push(compressed(&disk.file)?);
     }

@@ -103,7 +103,7 @@ pub struct ImageShipped {
     pub file: String,
     /// Its size.
     pub bytes: u64,
-    /// With gzip; absent for a kernel, which is compressed.
+    /// With gzip; absent for a kernel that is compressed already, as those for x86-64 are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gzip_bytes: Option<u64>,
 }
