@@ -17,9 +17,11 @@ const OBJECTS: [(&str, &str); 3] =
 const PROCESSORS: [&str; 2] = ["x86_64", "aarch64"];
 
 /// No C library, nothing that would have to be set up before, and no loop that becomes a call of the function it is in.
-const FLAGS: [&str; 13] = [
+const FLAGS: [&str; 14] = [
     "-std=c11",
     "-O2",
+    // zig adds debug information unless told not to, and with it the paths of the build.
+    "-g0",
     "-ffreestanding",
     "-fno-builtin",
     "-fPIC",
