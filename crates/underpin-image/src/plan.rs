@@ -157,10 +157,8 @@ impl Plan {
     /// Finds the packages of the files that are from a root: this machine's, or a sysroot with a database of packages.
     fn look_up(&mut self, root: &Path) {
         let mut places: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
-        for (path, entry) in self.layers.iter().flat_map(|layer| layer.tree.entries()) {
-            if let Kind::File(Content::Host { path: from, .. }) = &entry.kind
-                && let Ok(below) = from.strip_prefix(root)
-            {
+        for (path, from) in self.taken() {
+            if let Ok(below) = from.strip_prefix(root) {
                 places.entry(Path::new("/").join(below)).or_default().push(path.to_owned());
             }
         }
@@ -173,6 +171,15 @@ impl Plan {
         self.installed = found.into_values().collect();
         self.installed.sort();
         self.installed.dedup();
+    }
+
+    /// The files that are copied from this machine: where each will be, and where it is.
+    pub fn taken(&self) -> impl Iterator<Item = (&Path, &Path)> {
+        let entries = self.layers.iter().flat_map(|layer| layer.tree.entries());
+        entries.filter_map(|(path, entry)| match &entry.kind {
+            Kind::File(Content::Host { path: from, .. }) => Some((path, from.as_path())),
+            _ => None,
+        })
     }
 
     /// Name and version of the package that a file is from.

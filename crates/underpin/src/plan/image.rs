@@ -245,6 +245,14 @@ fn packaged(plan: &mut Plan, built: Built) -> Vec<ImagePackage> {
             *because = Because::Package { name: name.clone() };
         }
     }
+    // A library that a program needs is where its loader looks, under the name that was asked for.
+    let below = |from: &Path| {
+        let (from, sysroot) = (from.canonicalize().ok()?, built.sysroot.canonicalize().ok()?);
+        built.owners.get(from.strip_prefix(sysroot).ok()?).cloned()
+    };
+    let needed: Vec<(PathBuf, String)> =
+        plan.taken().filter_map(|(path, from)| Some((path.to_owned(), below(from)?))).collect();
+    plan.owners.extend(needed);
     if let Some((folder, name)) = &built.library {
         let all = plan.reasons.iter().map(|(path, _)| path).filter(|path| !built.owners.contains_key(*path));
         let own: Vec<PathBuf> = all.filter(|path| is_from(folder, path)).cloned().collect();
