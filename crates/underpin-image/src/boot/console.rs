@@ -1,4 +1,4 @@
-//! Frames between the lines of a console, as `guest/console.h` writes them.
+//! A guest's console: the frames between its lines, as `guest/console.h` writes them, and the lines that say why it went down.
 
 const MARK: &[u8] = b"~underpin ";
 /// A frame with its head and sum, in digits.
@@ -60,6 +60,29 @@ impl Lines {
     }
 }
 
+/// How many lines of a console go into a result.
+const LINES: usize = 40;
+/// How many lines before a panic are kept with it: what the kernel or the first process said last.
+const BEFORE: usize = 5;
+
+/// What of a console tells how the guest ended, without the terminal's control sequences.
+pub fn last_words(bytes: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(KEPT)..]);
+    let clean = |line: &str| line.chars().filter(|letter| !letter.is_control()).collect::<String>();
+    let lines: Vec<String> = text.lines().map(clean).filter(|line| !line.trim().is_empty()).collect();
+    telling(&lines, LINES).to_vec()
+}
+
+/// At most so many of the lines: the last ones, or those around a kernel's panic, whose reason stands before a trace that
+/// may be longer than all that is kept (Linux `kernel/panic.c`).
+#[must_use]
+pub fn telling(lines: &[String], most: usize) -> &[String] {
+    let tail = lines.len().saturating_sub(most);
+    let panic = lines.iter().position(|line| line.contains("Kernel panic"));
+    let first = panic.map_or(tail, |at| at.saturating_sub(BEFORE).min(tail));
+    &lines[first..lines.len().min(first + most)]
+}
+
 fn decoded(digits: &[u8]) -> Option<Vec<u8>> {
     let digit = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
     let pair = |pair: &[u8]| Some(digit(*pair.first()?)? << 4 | digit(*pair.get(1)?)?);
@@ -92,5 +115,23 @@ mod tests {
         }
         assert!(Lines::default().take(MIXED).is_err());
         assert!(Lines::default().take(b"~underpin \n").is_err());
+    }
+    #[test]
+    fn a_panic_is_told_whatever_comes_after_it() {
+        for (before, after) in [(0, 0), (0, 90), (3, 60), (100, 2), (100, 39), (100, 40), (100, 500)] {
+            let line = |number: usize| format!("[{number}] said\r\n");
+            let text: String = (0..before)
+                .map(line)
+                .chain(["\u{1b}[1mKernel panic - not syncing: init\n".into()])
+                .chain((0..after).map(line))
+                .collect();
+            let words = last_words(text.as_bytes());
+            assert_eq!(words.len(), (before + 1 + after).min(LINES));
+            assert!(words.iter().any(|line| line == "[1mKernel panic - not syncing: init"), "{before} {after}");
+            assert!(telling(&words, 20).iter().any(|line| line.contains("Kernel panic")), "{before} {after}");
+        }
+        let lines: Vec<String> = (0..50).map(|number| number.to_string()).collect();
+        assert_eq!(telling(&lines, 2), ["48", "49"]);
+        assert!(last_words(b"\n \n").is_empty());
     }
 }

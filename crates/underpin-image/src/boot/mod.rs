@@ -7,6 +7,7 @@ mod console;
 mod kvm;
 mod qemu;
 
+pub use console::telling;
 pub use kvm::{Chosen, choose};
 pub use qemu::{Accelerator, Machine, Qemu, arguments, program};
 
@@ -43,8 +44,6 @@ impl Patience {
 const FAREWELL: Duration = Duration::from_secs(2);
 /// How often requests to end are looked for.
 const SLICE: Duration = Duration::from_millis(100);
-/// The last lines of a console are enough for a panic with its trace.
-const CONSOLE_LINES: usize = 40;
 
 /// Takes what the guest sends while it sends it.
 pub trait Receiver {
@@ -102,7 +101,7 @@ pub struct Boot {
     pub up_after: Option<Duration>,
     /// From the start of QEMU to its end.
     pub wall: Duration,
-    /// The last lines of the console.
+    /// What [`telling`] leaves of the console's lines.
     pub console: Vec<String>,
     /// What QEMU itself said.
     pub said: String,
@@ -152,7 +151,7 @@ pub fn boot(
         outcome,
         up_after,
         wall,
-        console: last_lines(&text.unwrap_or_else(|| fs::read(&console).unwrap_or_default())),
+        console: console::last_words(&text.unwrap_or_else(|| fs::read(&console).unwrap_or_default())),
         said: String::from_utf8_lossy(&words).trim().to_owned(),
     })
 }
@@ -293,12 +292,4 @@ impl Session<'_> {
 
 fn errno(number: i32) -> io::Error {
     io::Error::from_raw_os_error(number)
-}
-
-/// The end of what the guest's kernel wrote, without the terminal's control sequences.
-fn last_lines(bytes: &[u8]) -> Vec<String> {
-    let text = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(1 << 16)..]).into_owned();
-    let clean = |line: &str| line.chars().filter(|letter| !letter.is_control()).collect::<String>();
-    let lines: Vec<String> = text.lines().map(clean).filter(|line| !line.trim().is_empty()).collect();
-    lines[lines.len().saturating_sub(CONSOLE_LINES)..].to_vec()
 }

@@ -7,7 +7,7 @@ use crate::plan::{ImageRunPlan, MachineFiles};
 use crate::screen::{self, Screen};
 use std::io;
 use underpin_image::ImageError;
-use underpin_image::boot::{Boot, GuestEnd, Patience, boot};
+use underpin_image::boot::{Boot, GuestEnd, Patience, boot, telling};
 use underpin_image::protocol::Status;
 use underpin_report::document::image::{ImageFetched, ImageOutcome, ImageUsage};
 use underpin_report::{ImageRunDocument, text};
@@ -71,8 +71,7 @@ fn explain(plan: &ImageRunPlan, document: &ImageRunDocument, result: &Boot) {
             let said = if result.said.is_empty() { String::new() } else { format!("; QEMU says: {}", result.said) };
             let lines = if result.console.is_empty() { "its console is empty" } else { "the end of its console:" };
             screen::note(&format!("{what}{said}; {lines}"));
-            let first = result.console.len().saturating_sub(SHOWN);
-            result.console[first..].iter().for_each(|line| screen::note(&format!("  {line}")));
+            telling(&result.console, SHOWN).iter().for_each(|line| screen::note(&format!("  {line}")));
         }
         _ => {}
     }
