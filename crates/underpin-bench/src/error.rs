@@ -1,8 +1,13 @@
 //! What can go wrong while measuring.
 
-use crate::observer::ObserverError;
 use crate::outcome::RunOutcome;
+use std::error::Error;
 use underpin_sys::{LaunchError, SysError};
+
+/// An observer could not do its part: what was measured is not kept, or not shown.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct ObserverError(#[from] Box<dyn Error + Send + Sync>);
 
 /// A failure that ends an experiment; what was measured before it is kept by the observer.
 #[derive(Debug, thiserror::Error)]

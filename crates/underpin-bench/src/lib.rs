@@ -46,7 +46,7 @@ pub use compare::{
     BUSY_LEVEL, Change, Comparison, LEVEL, RankTest, Refused, compare_records, least_blocks, least_blocks_at,
     least_memory_runs, level, paired_ratio,
 };
-pub use error::BenchError;
+pub use error::{BenchError, ObserverError};
 pub use executor::{Executor, Iteration};
 pub use gate::{Gate, GateOutcome, GateResult, GateRule, RowRule};
 pub use load::{Latency, Load, LoadErrors, LoadRecord, LoadSample, PORT, Server};
@@ -56,7 +56,7 @@ pub use memory::MemoryWatch;
 pub use memory_point::MemoryPoint;
 pub use metric::{Direction, Metric, Pass, Unit};
 pub use mock::MockExecutor;
-pub use observer::{NullObserver, Observer, ObserverError};
+pub use observer::{NullObserver, Observer};
 pub use outcome::RunOutcome;
 pub use real::RealExecutor;
 pub use record::{

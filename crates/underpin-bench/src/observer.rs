@@ -1,12 +1,7 @@
 //! Observers of an experiment.
 
+use crate::error::ObserverError;
 use crate::record::{End, Header, MemoryRun, Sample};
-use std::error::Error;
-
-/// An observer could not do its part: what was measured is not kept, or not shown.
-#[derive(Debug, thiserror::Error)]
-#[error(transparent)]
-pub struct ObserverError(#[from] Box<dyn Error + Send + Sync>);
 
 /// Follows an experiment as it happens: to store it, to show its progress.
 pub trait Observer {

@@ -86,7 +86,7 @@ impl RealExecutor {
             environment.retain(|(other, _)| other != name);
             environment.push((name.into(), value.into()));
         }
-        let streams = self.streams.of(&candidate.command).open()?;
+        let streams = self.streams.with_output(candidate.command.output()).open()?;
         Ok(MemoryWatch { program, words: candidate.words(), environment, streams, timeout, settle, candidate })
     }
 
@@ -95,7 +95,7 @@ impl RealExecutor {
             let launch = |source| BenchError::Launch { name: candidate.name.clone(), source };
             let (program, mut environment) = locate(candidate).map_err(launch)?;
             environment.retain(|(name, _)| name != ITERATION);
-            let streams = self.streams.of(&candidate.command).open()?;
+            let streams = self.streams.with_output(candidate.command.output()).open()?;
             let spawn = Spawn::new(program, &candidate.words(), &environment, streams)
                 .and_then(|spawn| spawn.in_directory(candidate.command.directory()))
                 .map_err(launch)?;
@@ -132,7 +132,7 @@ impl Executor for RealExecutor {
     fn run(&mut self, candidate: &Candidate, timeout: Option<Duration>) -> Result<TimedRun, BenchError> {
         let padding = self.padding();
         if let Some(load) = &candidate.load {
-            let streams = &self.streams.of(&candidate.command);
+            let streams = &self.streams.with_output(candidate.command.output());
             return Service { candidate, load, streams, padding }.timed();
         }
         let more: Vec<CString> = padding.into_iter().chain(self.iteration.take()).collect();
@@ -167,7 +167,7 @@ impl Executor for RealExecutor {
         settle: Duration,
     ) -> Result<Result<MemoryRun, String>, BenchError> {
         if let Some(load) = &candidate.load {
-            let streams = &self.streams.of(&candidate.command);
+            let streams = &self.streams.with_output(candidate.command.output());
             return Service { candidate, load, streams, padding: None }.watched();
         }
         if self.denied.is_none() {
@@ -184,7 +184,7 @@ impl Executor for RealExecutor {
     fn prove(&mut self, candidate: &Candidate, timeout: Option<Duration>) -> Result<(), BenchError> {
         match &candidate.load {
             Some(load) => {
-                let streams = &self.streams.of(&candidate.command);
+                let streams = &self.streams.with_output(candidate.command.output());
                 Service { candidate, load, streams, padding: None }.proven()
             }
             None => self.watch(candidate, timeout, Duration::ZERO).map(drop),
@@ -197,9 +197,10 @@ impl Executor for RealExecutor {
         let program = command.words().first().ok_or(BenchError::Nothing)?;
         let program = find_program(&command.from_here(program), path.as_deref()).map_err(launch)?;
         let environment: Environment = std::env::vars_os().collect();
-        let spawn = Spawn::new(program, command.words(), &environment, self.streams.of(command).open()?)
-            .and_then(|spawn| spawn.in_directory(command.directory()))
-            .map_err(launch)?;
+        let spawn =
+            Spawn::new(program, command.words(), &environment, self.streams.with_output(command.output()).open()?)
+                .and_then(|spawn| spawn.in_directory(command.directory()))
+                .map_err(launch)?;
         // A clean-up command is stopped only by a further request.
         let requests = if hook == "cleanup" { STOP.max(end_requests()) + 1 } else { STOP };
         let limits = Limits { timeout: Some(LONGEST), requests };

@@ -4,7 +4,8 @@
 //! was interrupted, and can be read like any other; a last line that was cut off is left out. Lines of kinds that this
 //! version does not know are refused, not skipped: figures would be missing.
 
-use crate::observer::{Observer, ObserverError};
+use crate::error::ObserverError;
+use crate::observer::Observer;
 use crate::record::{BenchRecord, End, Header, MemoryRun, Sample, Stopped};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};

@@ -1,6 +1,5 @@
 //! Where the streams of the commands come from and go to.
 
-use crate::candidate::CommandLine;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
@@ -31,9 +30,9 @@ pub struct StreamsPlan {
 }
 
 impl StreamsPlan {
-    /// The plan of one command, which may have its own destination for its output.
-    pub(crate) fn of(&self, command: &CommandLine) -> StreamsPlan {
-        StreamsPlan { input: self.input.clone(), output: command.output().unwrap_or(&self.output).clone() }
+    /// The plan of one command, which may have a destination of its own for its output.
+    pub(crate) fn with_output(&self, own: Option<&OutputTo>) -> StreamsPlan {
+        StreamsPlan { input: self.input.clone(), output: own.unwrap_or(&self.output).clone() }
     }
 
     pub(crate) fn open(&self) -> Result<Streams, SysError> {

@@ -10,6 +10,9 @@ use std::borrow::Cow;
 use std::fmt;
 use underpin_bench::shell_word;
 
+/// Marks names in a schema until `document::json::with_bytes` has added the second field beside them.
+pub(crate) const NAME_FORMAT: &str = "underpin-name";
+
 /// A name or path as bytes. In the JSON of a document a string in which bytes that are not UTF-8 are U+FFFD, and then a
 /// second field with the bytes in hexadecimal; serialised as a string, or as bytes if they are not UTF-8.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -91,7 +94,7 @@ impl JsonSchema for Raw {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut schema = String::json_schema(generator);
-        schema.insert("format".to_owned(), crate::document::json::NAME_FORMAT.into());
+        schema.insert("format".to_owned(), NAME_FORMAT.into());
         schema
     }
 }

@@ -51,7 +51,7 @@ pub fn plan(folder: &Path, context: &Context<'_>, is_autoconfs: bool) -> Result<
     }
     arguments.extend(context.words.iter().cloned());
     let mut variables = shared::variables(context);
-    variables.push(ceiling(&copy));
+    variables.push(shared::ceiling(&copy));
     let configure = Step::new("configure", PathBuf::from("/bin/sh"), arguments, &copy).with(variables.clone());
     let build = make::step(&copy, variables, Vec::new())?;
     Ok(Planned {
@@ -59,12 +59,6 @@ pub fn plan(folder: &Path, context: &Context<'_>, is_autoconfs: bool) -> Result<
         copy: Some(Copy { from: folder.to_owned(), to: copy, with_results: false }),
         ..Planned::default()
     })
-}
-
-/// A copy in the cache belongs to no repository, whatever is above the cache.
-pub fn ceiling(copy: &Path) -> (String, String) {
-    let above = copy.parent().unwrap_or(copy).display().to_string();
-    ("GIT_CEILING_DIRECTORIES".to_owned(), above)
 }
 
 fn options(folder: &Path, context: &Context<'_>) -> Vec<String> {

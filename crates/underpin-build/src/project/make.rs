@@ -3,7 +3,7 @@
 //!
 //! Arguments after `--` go to make: targets and variables.
 
-use super::{Context, Copy, Planned, autoconf, shared};
+use super::{Context, Copy, Planned, shared};
 use crate::tool::Tool;
 use crate::{BuildError, Step};
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ pub fn plan(folder: &Path, context: &Context<'_>) -> Result<Planned, BuildError>
         arguments.push(format!("LD={tool}"));
     }
     arguments.extend(context.words.iter().cloned());
-    variables.push(autoconf::ceiling(&copy));
+    variables.push(shared::ceiling(&copy));
     let build = step(&copy, variables, arguments)?;
     Ok(Planned {
         steps: vec![build.makes(copy.clone())],

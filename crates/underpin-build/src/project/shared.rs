@@ -219,3 +219,9 @@ fn has_time_to_come(folder: &Path) -> bool {
 pub fn text(path: &Path) -> String {
     fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
 }
+
+/// A copy in the cache belongs to no repository, whatever is above the cache.
+pub fn ceiling(copy: &Path) -> (String, String) {
+    let above = copy.parent().unwrap_or(copy).display().to_string();
+    ("GIT_CEILING_DIRECTORIES".to_owned(), above)
+}

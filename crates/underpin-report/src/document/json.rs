@@ -4,6 +4,7 @@
 //! hexadecimal; a list of names gets a list of the same length, null for names that are text. Names request this by
 //! serialising as bytes ([`crate::Raw`]); the formatter here does the rest, so that no document has to.
 
+use crate::bytes::NAME_FORMAT;
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
 use serde_json::{Map, Value, json};
@@ -12,8 +13,6 @@ use std::io::{self, Write};
 
 /// The suffix of the second field's name.
 const SUFFIX: &str = "_bytes";
-/// Marks names in a schema until [`with_bytes`] has added the second field beside them.
-pub(crate) const NAME_FORMAT: &str = "underpin-name";
 
 /// The JSON of a value: indented, or on one line.
 pub(super) fn write<T: Serialize>(value: &T, indented: bool) -> Result<String, serde_json::Error> {

@@ -1,7 +1,7 @@
 //! The allocation benchmark as criterion prints it: for each build the time of a row with its interval, then the change
 //! against the reference. Here, unlike in the tables, `+` is more time.
 
-use super::rows::failures;
+use super::failures::failures;
 use crate::layout::{View, padded, wrap};
 use crate::styled::{Line, Role, Span, Text};
 use crate::units::{count, time_to};

@@ -1,6 +1,7 @@
 //! The screen of `underpin bench --suite`: the verdict in sentences, then the rows that differ, group by group.
 
 mod broker;
+mod failures;
 mod memory;
 mod rows;
 

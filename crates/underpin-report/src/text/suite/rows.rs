@@ -1,12 +1,12 @@
 //! The rows of a suite: a table for each of its groups.
 
-use super::{broker, say};
-use crate::layout::{Align, Table, View, wrap};
-use crate::styled::{Line, Role, Span, Text, width};
+use super::{broker, failures, say};
+use crate::layout::{Align, Table, View};
+use crate::styled::{Role, Span, Text, width};
 use crate::units::count;
 use crate::words::suite::{
     BROKER, build_names, difference_interval, difference_role, difference_word, difference_words, figure,
-    gain_of_original, groups, is_comparison, some_of, undifferenced,
+    gain_of_original, groups, is_comparison, undifferenced,
 };
 use crate::words::{change_words, confidence_title};
 use underpin_bench::Comparison;
@@ -46,7 +46,7 @@ pub(super) fn rows(text: &mut Text, summary: &Summary, suite: &SuiteSummary, vie
         aligned.by_ref().take(tables.len()).for_each(|table| text.append(table.lines(view.usable())));
     }
     let shown: Vec<&RowSummary> = tables.iter().flat_map(|(_, shown)| shown.iter().copied()).collect();
-    failures(text, summary, &shown, view);
+    failures::failures(text, summary, &shown, view);
     hidden.say(text, view);
 }
 
@@ -201,39 +201,4 @@ fn short(row: &RowSummary, cell: &Cell, view: &View) -> Span {
         (false, 0) => Span::fixed(Role::Dim, "~"),
         (false, _) => Span::new(Role::Dim, format!("~ {}", difference_words(one))),
     }
-}
-
-/// Why rows failed. What several rows share, such as a program that was not built, is told once.
-pub(super) fn failures(text: &mut Text, summary: &Summary, rows: &[&RowSummary], view: &View) {
-    let names = build_names(summary, NAME * 2);
-    for (build, reason, of) in by_reason(rows) {
-        let name = names.get(build).map_or("", String::as_str);
-        let mut lines = reason.lines();
-        let spans = [
-            Span::new(Role::Name, some_of(&of)),
-            Span::fixed(Role::Plain, " with "),
-            Span::new(Role::Name, name),
-            Span::fixed(Role::Bad, " failed: "),
-            Span::new(Role::Plain, lines.next().unwrap_or_default()),
-        ];
-        text.append(wrap(Line::new().plain("  "), &spans, view.usable()));
-        for line in lines.filter(|line| !line.trim().is_empty()) {
-            text.append(wrap(Line::new().plain("    "), &[Span::new(Role::Dim, line.trim())], view.usable()));
-        }
-    }
-}
-
-/// Builds and reasons in the order of their first rows, with the names of the rows.
-fn by_reason<'a>(rows: &[&'a RowSummary]) -> Vec<(usize, &'a str, Vec<String>)> {
-    let mut failed: Vec<(usize, &str, Vec<String>)> = Vec::new();
-    for row in rows {
-        for (build, cell) in row.cells.iter().enumerate() {
-            let Cell::Failed { reason } = cell else { continue };
-            match failed.iter_mut().find(|(of, why, _)| *of == build && why == reason) {
-                Some((.., names)) => names.push(row.row.clone()),
-                None => failed.push((build, reason, vec![row.row.clone()])),
-            }
-        }
-    }
-    failed
 }
