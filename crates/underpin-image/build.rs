@@ -6,6 +6,7 @@ use std::env;
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
+use underpin_build_support as support;
 
 const SOURCE: &str = "guest/init.c";
 
@@ -80,32 +81,11 @@ fn layers(table: &Path) -> std::io::Result<()> {
 fn embedded(processor: &str) -> String {
     let out = env::var("OUT_DIR").unwrap_or_default();
     let file = Path::new(&out).join(format!("init-{processor}"));
-    let mut reasons = Vec::new();
-    for compiler in compilers(processor) {
-        match compile(&compiler, processor, &file) {
-            Ok(()) => return format!("Ok(include_bytes!({file:?}))"),
-            Err(reason) => reasons.push(format!("{}: {reason}", compiler.join(" "))),
-        }
+    let compilers = support::compilers(processor, || None, "-fuse-ld=lld");
+    match support::first(processor, &compilers, |compiler| compile(compiler, processor, &file)) {
+        Ok(()) => format!("Ok(include_bytes!({file:?}))"),
+        Err(reason) => format!("Err({reason:?})"),
     }
-    let reason = format!("no C compiler for {processor} when underpin was built ({})", reasons.join("; "));
-    format!("Err({reason:?})")
-}
-
-/// The commands that may compile for a processor, the best first.
-fn compilers(processor: &str) -> Vec<Vec<String>> {
-    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    let asked = format!("UNDERPIN_CC_{processor}");
-    println!("cargo::rerun-if-env-changed={asked}");
-    if let Ok(command) = env::var(&asked) {
-        return vec![words(&command)];
-    }
-    let mut found = Vec::new();
-    if env::var("HOST").is_ok_and(|host| host.starts_with(processor)) {
-        found.push(words("cc"));
-    }
-    found.push(words(&format!("{processor}-linux-gnu-gcc")));
-    found.push(words(&format!("clang --target={processor}-linux-gnu -fuse-ld=lld")));
-    found
 }
 
 fn compile(compiler: &[String], processor: &str, file: &Path) -> Result<(), String> {

@@ -8,6 +8,7 @@ use std::env;
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
+use underpin_build_support as support;
 
 /// The objects: the constant that holds them, and the source.
 const OBJECTS: [(&str, &str); 3] =
@@ -114,49 +115,32 @@ fn of_processor(processor: &str) -> &'static [&'static str] {
 fn embedded(constant: &str, source: &str, processor: &str) -> String {
     let out = env::var("OUT_DIR").unwrap_or_default();
     let file = Path::new(&out).join(format!("{}-{processor}.o", constant.to_lowercase()));
-    let mut reasons = Vec::new();
-    for compiler in compilers(processor) {
-        match compile(&compiler, processor, source, &file) {
-            Ok(bytes) => {
-                let sum = Sha256::digest(&bytes).iter().fold(String::new(), |mut text, byte| {
-                    let _ = write!(text, "{byte:02x}");
-                    text
-                });
-                let version = env::var("CARGO_PKG_VERSION").unwrap_or_default();
-                return format!(
-                    "Ok(crate::OverlayObject {{ bytes: include_bytes!({file:?}), sha256: {sum:?}, version: {version:?} }})"
-                );
-            }
-            Err(reason) => reasons.push(format!("{}: {reason}", compiler.join(" "))),
+    let compilers = support::compilers(processor, || own(processor), "");
+    match support::first(processor, &compilers, |compiler| compile(compiler, processor, source, &file)) {
+        Ok(bytes) => {
+            let sum = Sha256::digest(&bytes).iter().fold(String::new(), |mut text, byte| {
+                let _ = write!(text, "{byte:02x}");
+                text
+            });
+            let version = env::var("CARGO_PKG_VERSION").unwrap_or_default();
+            format!(
+                "Ok(crate::OverlayObject {{ bytes: include_bytes!({file:?}), sha256: {sum:?}, version: {version:?} }})"
+            )
         }
+        Err(reason) => format!("Err({reason:?})"),
     }
-    let reason = format!("no C compiler for {processor} when underpin was built ({})", reasons.join("; "));
-    format!("Err({reason:?})")
 }
 
-/// The commands that may compile for a processor, the best first.
-fn compilers(processor: &str) -> Vec<Vec<String>> {
-    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    let asked = format!("UNDERPIN_CC_{processor}");
-    println!("cargo::rerun-if-env-changed={asked}");
-    if let Ok(command) = env::var(&asked) {
-        return vec![words(&command)];
+/// The compiler that cargo was told to use, if it is for this processor.
+fn own(processor: &str) -> Option<support::Compiler> {
+    if !env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|arch| arch == processor) {
+        return None;
     }
-    let mut found = Vec::new();
-    if env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|arch| arch == processor)
-        && let Ok(tool) = cc::Build::new().try_get_compiler()
-    {
-        let args = tool.args().iter().map(|word| word.to_string_lossy().into_owned());
-        let path = tool.path().to_string_lossy().into_owned();
-        // Of what cc adds, only what says for which machine; the rest depends on the build's profile.
-        found.push(std::iter::once(path).chain(args.filter(|word| word.starts_with("--target"))).collect());
-    }
-    if env::var("HOST").is_ok_and(|host| host.starts_with(processor)) {
-        found.push(words("cc"));
-    }
-    found.push(words(&format!("{processor}-linux-gnu-gcc")));
-    found.push(words(&format!("clang --target={processor}-linux-gnu")));
-    found
+    let tool = cc::Build::new().try_get_compiler().ok()?;
+    let args = tool.args().iter().map(|word| word.to_string_lossy().into_owned());
+    let path = tool.path().to_string_lossy().into_owned();
+    // Of what cc adds, only what says for which machine; the rest depends on the build's profile.
+    Some(std::iter::once(path).chain(args.filter(|word| word.starts_with("--target"))).collect())
 }
 
 fn compile(compiler: &[String], processor: &str, source: &str, file: &Path) -> Result<Vec<u8>, String> {

@@ -9,6 +9,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use underpin_build_support as support;
 
 /// Machines that the launcher has entry code for.
 const MACHINES: [&str; 2] = ["x86_64", "aarch64"];
@@ -26,12 +27,14 @@ fn main() {
         if !built {
             // Empty means "not built"; the crate returns `None` for it.
             let _ = fs::write(&image, []);
+            support::again_after_targets();
             if own {
                 println!("cargo::warning=no launcher for {target}: `underpin bundle` will refuse its programs");
             }
         }
         let library = out.join(format!("locales-{machine}"));
         if !libraries(machine, &target, own).any(|build| build.run(&library)) {
+            support::again_after_targets();
             let _ = fs::write(&library, []);
         }
     }

@@ -54,7 +54,11 @@ impl Lists {
                 let outcome = match (built, tools) {
                     (Ok(Ok(path)), Ok(tools)) => Ok(self.linkable(tools, recipe, goal, &source, path)?),
                     (Ok(Err(reason)), _) if !recipe.may_be_absent() => return Err(reason.about(recipe.name())),
-                    (Ok(Err(reason)) | Err(reason), _) => Err(reason.0),
+                    (Ok(Err(reason)), _) => {
+                        underpin_build_support::again_after_installation();
+                        Err(reason.0)
+                    }
+                    (Err(reason), _) => Err(reason.0),
                     (Ok(Ok(_)), Err(reason)) => Err(reason.0.clone()),
                 };
                 self.linkable.push_str(&entry(arch, recipe, goal, &outcome));

@@ -38,6 +38,9 @@ fn build() -> Result<(), Failure> {
         match outcome {
             Ok(built) => list(&mut listing, &tools, recipe, &source, Ok(&built))?,
             Err(reason) if recipe.may_be_absent() || !chosen.wants(recipe) => {
+                if chosen.wants(recipe) {
+                    underpin_build_support::again_after_installation();
+                }
                 list(&mut listing, &tools, recipe, &source, Err(&reason))?;
             }
             Err(reason) => return Err(reason.about(recipe.name())),

@@ -89,6 +89,7 @@ impl Tools {
             made: RefCell::default(),
         };
         if tools.compiler_version().is_empty() {
+            underpin_build_support::again_after_installation();
             return Err(Failure(format!(
                 "underpin was built without a compiler for {arch} ({} was not found)",
                 tools.cc
