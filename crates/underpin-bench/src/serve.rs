@@ -227,6 +227,7 @@ impl Running<'_> {
     }
 
     fn await_answer(&mut self, begun: Instant, ready: Duration) -> Result<(), BenchError> {
+        let mut refused = None;
         loop {
             self.alive("before it answered")?;
             let left = ready.saturating_sub(begun.elapsed());
@@ -234,8 +235,12 @@ impl Running<'_> {
             let patience = left.clamp(TRY_EVERY, Duration::from_secs(2));
             let reason = match probe(&self.request, patience) {
                 Ok(status) if status < 500 => return self.alive("as it answered"),
-                Ok(status) => format!("it answers with status {status}"),
-                Err(unanswered) => unanswered.to_string(),
+                Ok(status) => format!("it answers with status {}", refused.insert(status)),
+                // The last try may have been a short one: what the server said before tells more.
+                Err(unanswered) => match refused {
+                    Some(status) => format!("{unanswered}; before, it answered with status {status}"),
+                    None => unanswered.to_string(),
+                },
             };
             if begun.elapsed() >= ready {
                 let (name, seconds) = (self.name.to_owned(), ready.as_secs_f64());

@@ -77,8 +77,10 @@ fn symbols_and_their_versions_are_those_that_objdump_prints() {
 /// Undefined symbols with a numbered version, as `objdump -T` prints them.
 fn objdump_needs(file: &Path) -> BTreeSet<(String, String)> {
     let text = Output::of(Command::new("objdump").arg("-T").arg(file).env("LC_ALL", "C")).stdout;
-    let numbered =
-        |version: &str| version.rsplit('_').next().is_some_and(|n| n.starts_with(|c: char| c.is_ascii_digit()));
+    // `ALSA_0.9.0rc4` is a name: no number is before or after it.
+    let is_number =
+        |text: &str| text.starts_with(|c: char| c.is_ascii_digit()) && !text.contains(|c: char| c.is_alphabetic());
+    let numbered = |version: &str| version.rsplit('_').next().is_some_and(is_number);
     let needs = text.lines().filter_map(|line| {
         // ADDRESS FLAGS *UND*<tab>SIZE (VERSION) NAME; a version in parentheses is one that is not defined here.
         let words: Vec<_> = line.split_whitespace().collect();
