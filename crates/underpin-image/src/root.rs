@@ -5,6 +5,7 @@ use bstr::{BStr, BString, ByteSlice};
 use std::collections::VecDeque;
 use std::ffi::OsStr;
 use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -60,7 +61,10 @@ impl GuestRoot<'_> {
     }
 
     fn meta(&self, at: &Path) -> Meta {
-        let inode = self.tree.entries().position(|(path, _)| path == at).map_or(0, |index| index as u64 + 1);
+        // Only names of one entry have one number: no entry of a tree has two.
+        let mut hasher = DefaultHasher::new();
+        at.hash(&mut hasher);
+        let inode = hasher.finish();
         let entry = self.tree.get(at);
         let (kind, size) = match entry.map(|entry| &entry.kind) {
             Some(Kind::File(content)) => (FileKind::Regular, content.size()),
@@ -129,8 +133,7 @@ impl Root for GuestRoot<'_> {
 
     fn list(&self, directory: &BStr) -> Result<Vec<BString>, PathError> {
         let ours = self.find(directory).map(|at| {
-            let below = self.tree.entries().filter(|(path, _)| path.parent() == Some(&at));
-            below.filter_map(|(path, _)| Some(path.file_name()?.as_bytes().into())).collect::<Vec<BString>>()
+            self.tree.names_in(&at).map(|name| name.as_bytes().into()).collect::<Vec<BString>>()
         });
         let theirs = self.host.map(|host| host.list(directory));
         match (ours, theirs) {

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::ops::Bound;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Component, Path, PathBuf};
@@ -293,6 +294,14 @@ impl Tree {
     /// All entries with their paths below the root (no slash in front), a directory before what it holds.
     pub fn entries(&self) -> impl Iterator<Item = (&Path, &Entry)> {
         self.entries.iter().map(|(path, entry)| (path.as_path(), entry))
+    }
+
+    /// The names in a directory; its path has no slash in front and is empty for the root.
+    pub(crate) fn names_in<'t>(&'t self, directory: &'t Path) -> impl Iterator<Item = &'t OsStr> {
+        // Everything below a directory follows it.
+        let after = self.entries.range::<Path, _>((Bound::Excluded(directory), Bound::Unbounded));
+        let below = after.take_while(move |(path, _)| path.starts_with(directory));
+        below.filter(move |(path, _)| path.parent() == Some(directory)).filter_map(|(path, _)| path.file_name())
     }
 
     /// All entries, taken out.

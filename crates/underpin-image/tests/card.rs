@@ -43,6 +43,7 @@ fn built(folder: &Path) -> Image {
         around: Around::Machine,
         programs: vec![program],
         added: Vec::new(),
+        included: Vec::new(),
         sysroot: None,
         time: 1_700_000_000,
     };

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use underpin_image::doctor::{Diagnosis, LackKind, diagnose};
-use underpin_image::oci::{self, Limits, Output as Form, Settings};
+use underpin_image::oci::{self, Config, Limits, Output as Form, Settings};
 use underpin_image::{Content, Entry, Tree};
 use underpin_test_support::{Fixture, Output, need};
 
@@ -107,12 +107,14 @@ impl Image {
         let mut tree = Tree::new(0);
         add(&mut tree, &self.dir.join("root"), Path::new(""));
         let settings = Settings {
-            architecture: self.architecture.clone(),
-            entrypoint: self.command.clone(),
-            command: Vec::new(),
-            environment: self.environment.clone(),
-            user: "65532".to_owned(),
-            directory: String::new(),
+            config: Config {
+                architecture: self.architecture.clone(),
+                entrypoint: self.command.clone(),
+                command: Vec::new(),
+                environment: self.environment.clone(),
+                user: "65532".to_owned(),
+                directory: String::new(),
+            },
             labels: Default::default(),
             tag: "latest".to_owned(),
             time: 0,

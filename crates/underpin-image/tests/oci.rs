@@ -5,19 +5,21 @@ use bstr::ByteSlice;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
-use underpin_image::oci::{self, FileKind, Form, Limits, Output, Settings};
+use underpin_image::oci::{self, Config, FileKind, Form, Limits, Output, Settings};
 use underpin_image::{Entry, OciError, Tree};
 use underpin_resolve::Root;
 use underpin_test_support::{Fixture, need};
 
 fn settings() -> Settings {
     Settings {
-        architecture: "amd64".to_owned(),
-        entrypoint: vec!["/app".to_owned()],
-        command: vec!["--serve".to_owned()],
-        environment: vec!["PATH=/usr/bin".to_owned(), "LANG=C.UTF-8".to_owned()],
-        user: "65532:65532".to_owned(),
-        directory: "/srv".to_owned(),
+        config: Config {
+            architecture: "amd64".to_owned(),
+            entrypoint: vec!["/app".to_owned()],
+            command: vec!["--serve".to_owned()],
+            environment: vec!["PATH=/usr/bin".to_owned(), "LANG=C.UTF-8".to_owned()],
+            user: "65532:65532".to_owned(),
+            directory: "/srv".to_owned(),
+        },
         labels: [("org.example.kind".to_owned(), "test".to_owned())].into(),
         tag: "latest".to_owned(),
         time: 1_700_000_000,

@@ -14,10 +14,11 @@ mod stores;
 pub use extras::{Extra, ExtraKind};
 pub use needs::{Need, Subject, needs_of};
 pub use objects::Object;
+pub(crate) use objects::Objects;
+pub(crate) use stores::spellings;
 
 use crate::oci::Image;
 use bstr::{BStr, BString};
-use objects::Objects;
 use underpin_resolve::{Environment, LoaderKind, Root};
 
 /// A byte that shows a need.

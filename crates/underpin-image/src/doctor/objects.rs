@@ -76,7 +76,7 @@ impl Object {
         self.details.as_ref().is_some_and(|details| details.identity.linkage.is_static())
     }
 
-    pub(super) fn is_static_glibc(&self) -> bool {
+    pub(crate) fn is_static_glibc(&self) -> bool {
         let libc = self.details.as_ref().and_then(|details| details.identity.libc.as_ref());
         self.is_static()
             && libc.is_some_and(|libc| libc.kind == LibcKind::Glibc && libc.placement == LibcPlacement::Inside)
@@ -134,23 +134,23 @@ impl Object {
 }
 
 /// The files that were read: a library is read once for all programs.
-pub(super) struct Objects<'a> {
+pub(crate) struct Objects<'a> {
     root: &'a dyn Root,
     known: RefCell<HashMap<BString, Option<Rc<Object>>>>,
 }
 
 impl<'a> Objects<'a> {
-    pub(super) fn new(root: &'a dyn Root) -> Objects<'a> {
+    pub(crate) fn new(root: &'a dyn Root) -> Objects<'a> {
         Objects { root, known: RefCell::default() }
     }
 
-    pub(super) fn get(&self, path: &BStr) -> Option<Rc<Object>> {
+    pub(crate) fn get(&self, path: &BStr) -> Option<Rc<Object>> {
         let mut known = self.known.borrow_mut();
         known.entry(path.into()).or_insert_with(|| Object::read(self.root, path).map(Rc::new)).clone()
     }
 
     /// Gives the memory of a program back: nothing else maps it.
-    pub(super) fn forget(&self, path: &BStr) {
+    pub(crate) fn forget(&self, path: &BStr) {
         self.known.borrow_mut().remove(path.as_bstr());
     }
 }

@@ -254,7 +254,7 @@ fn locale(view: &View<'_>) -> Option<Told> {
 }
 
 /// A locale's name as its folder has it: the charset in lower case without punctuation first (locale(7), `nl_normalize_codeset`).
-fn spellings(name: &str) -> Vec<String> {
+pub(crate) fn spellings(name: &str) -> Vec<String> {
     let Some((language, rest)) = name.split_once('.') else { return vec![name.to_owned()] };
     let (charset, modifier) =
         rest.split_once('@').map_or((rest, String::new()), |(set, more)| (set, format!("@{more}")));

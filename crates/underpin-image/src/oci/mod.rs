@@ -22,7 +22,7 @@ pub mod write;
 pub use error::OciError;
 pub use files::{FileKind, Files, Node};
 pub use planned::planned;
-pub use read::{Config, Form, Image, Limits, open};
+pub use read::{Config, Form, Image, Limits, form, open};
 pub use write::{Output, Settings, Written, write};
 
 /// The architecture in the words of the specification (those of Go), from the name that the kernel has for it.

@@ -2,7 +2,6 @@
 
 use super::files::{Bytes, Place};
 use super::read::{Config, Form, Image};
-use super::write::Settings;
 use super::{FileKind, Files, Node};
 use crate::tree::{Content, Kind, Tree};
 use std::os::unix::ffi::OsStrExt;
@@ -10,7 +9,7 @@ use std::path::Path;
 
 /// The image of these layers, the lowest first.
 #[must_use]
-pub fn planned<'a>(layers: impl IntoIterator<Item = &'a Tree>, settings: &Settings, target: &Path) -> Image {
+pub fn planned<'a>(layers: impl IntoIterator<Item = &'a Tree>, config: &Config, target: &Path) -> Image {
     let mut files = Files::default();
     let mut count = 0;
     for (layer, tree) in layers.into_iter().enumerate() {
@@ -31,13 +30,6 @@ pub fn planned<'a>(layers: impl IntoIterator<Item = &'a Tree>, settings: &Settin
             let _ = files.put(path.as_os_str().as_bytes().into(), node);
         }
     }
-    let config = Config {
-        architecture: settings.architecture.clone(),
-        entrypoint: settings.entrypoint.clone(),
-        command: settings.command.clone(),
-        environment: settings.environment.clone(),
-        user: settings.user.clone(),
-        directory: settings.directory.clone(),
-    };
-    Image { path: target.to_owned(), form: Form::Layout, chosen: None, config: Some(config), layers: count, files }
+    let config = Some(config.clone());
+    Image { path: target.to_owned(), form: Form::Layout, chosen: None, config, layers: count, files }
 }

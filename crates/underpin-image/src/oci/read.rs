@@ -67,17 +67,17 @@ impl Default for Limits {
 /// How the image is started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
-    /// The processor, in the words of the specification.
+    /// The processor, in the words of the specification: `amd64`, `arm64`.
     pub architecture: String,
-    /// What is always started.
+    /// What is always started, with its first arguments.
     pub entrypoint: Vec<String>,
-    /// Its arguments, or what is started if there is no entrypoint.
+    /// Arguments that a user may replace, or what is started if there is no entrypoint.
     pub command: Vec<String>,
     /// `NAME=VALUE`.
     pub environment: Vec<String>,
-    /// `UID`, `NAME`, either with `:GROUP`; empty for root.
+    /// `UID` or a name of the image's /etc/passwd, either with `:GROUP`; empty for root.
     pub user: String,
-    /// Where it starts.
+    /// Where it starts; empty for the root.
     pub directory: String,
 }
 
@@ -121,6 +121,31 @@ pub fn open(path: &Path, limits: Limits) -> Result<Image, OciError> {
     let slice = Slice::of(file).map_err(OciError::io(path))?;
     let slice = spool::plain(slice.clone(), reader.limit(slice.size), path, "the file")?;
     reader.archive(slice)
+}
+
+/// In which form an image is there, by names alone: no layer is read. `None` if it is no image.
+///
+/// # Errors
+/// If it cannot be read, or is damaged.
+pub fn form(path: &Path) -> Result<Option<Form>, OciError> {
+    let kind = fs::metadata(path).map_err(OciError::io(path))?.file_type();
+    if kind.is_dir() {
+        return Ok((path.join("index.json").is_file() && path.join("oci-layout").is_file()).then_some(Form::Layout));
+    }
+    if !kind.is_file() {
+        return Ok(None);
+    }
+    let slice = File::open(path).and_then(Slice::of).map_err(OciError::io(path))?;
+    let mut tape = Tape::new(&slice, path, "the tar");
+    // What is no tar at all is no image either.
+    while let Ok(Some(member)) = tape.member() {
+        match clean(member.name.as_bstr()).as_slice() {
+            b"oci-layout" => return Ok(Some(Form::OciArchive)),
+            b"manifest.json" => return Ok(Some(Form::DockerArchive)),
+            _ => {}
+        }
+    }
+    Ok(None)
 }
 
 /// The files of an archive, or of a layout.

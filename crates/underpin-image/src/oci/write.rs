@@ -5,7 +5,7 @@
 
 use super::document::{CONFIG, Configuration, Descriptor, History, INDEX, Index, LAYER, MANIFEST};
 use super::document::{Manifest, Platform, REFERENCE, RootFs, Runtime};
-use super::{OciError, layer, times};
+use super::{Config, OciError, layer, times};
 use crate::tree::{Content, Tree};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -15,21 +15,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::{Builder, TempDir};
 
-/// What starts, as whom, and under what.
+/// What an image says besides its files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The processor, in the words of the specification: `amd64`, `arm64`.
-    pub architecture: String,
-    /// What is always started, with its first arguments.
-    pub entrypoint: Vec<String>,
-    /// Arguments that a user may replace.
-    pub command: Vec<String>,
-    /// Variables, as `NAME=VALUE`.
-    pub environment: Vec<String>,
-    /// `UID`, `UID:GID` or a name of the image's /etc/passwd; empty for root.
-    pub user: String,
-    /// Where it starts; empty for the root.
-    pub directory: String,
+    /// How it is started.
+    pub config: Config,
     /// Labels.
     pub labels: BTreeMap<String, String>,
     /// By which tools find it in the layout.
@@ -148,7 +138,7 @@ fn layout(layers: &[(String, Tree)], settings: &Settings, folder: &Path) -> Resu
     size += manifest.size;
     let digest = manifest.digest.clone();
     manifest.annotations.insert(REFERENCE.to_owned(), settings.tag.clone());
-    manifest.platform = Some(Platform { architecture: settings.architecture.clone(), os: "linux".to_owned() });
+    manifest.platform = Some(Platform { architecture: settings.config.architecture.clone(), os: "linux".to_owned() });
     let index = Index { manifests: vec![manifest], media_type: INDEX.to_owned(), schema_version: 2 };
     put(&folder.join("index.json"), &json(&index, folder)?)?;
     put(&folder.join("oci-layout"), br#"{"imageLayoutVersion":"1.0.0"}"#)?;
@@ -156,15 +146,16 @@ fn layout(layers: &[(String, Tree)], settings: &Settings, folder: &Path) -> Resu
 }
 
 fn configuration(settings: &Settings, created: String, history: Vec<History>, diff_ids: &[String]) -> Configuration {
+    let config = &settings.config;
     Configuration {
-        architecture: settings.architecture.clone(),
+        architecture: config.architecture.clone(),
         config: Runtime {
-            cmd: settings.command.clone(),
-            entrypoint: settings.entrypoint.clone(),
-            env: settings.environment.clone(),
+            cmd: config.command.clone(),
+            entrypoint: config.entrypoint.clone(),
+            env: config.environment.clone(),
             labels: settings.labels.clone(),
-            user: settings.user.clone(),
-            working_dir: settings.directory.clone(),
+            user: config.user.clone(),
+            working_dir: config.directory.clone(),
         },
         created: Some(created),
         history,

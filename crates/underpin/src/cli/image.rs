@@ -1,11 +1,13 @@
 //! `underpin image`.
 
+mod container;
 mod doctor;
 mod layer;
 mod sdk;
 mod size;
 mod sources;
 
+pub use container::{LayerPerName, ProvisionName};
 pub use doctor::ImageDoctorArgs;
 pub use layer::{ImageLayerAction, ImageLayerArgs, LibcName};
 pub use sdk::ImageSdkArgs;
@@ -72,8 +74,13 @@ pub enum ImageVerb {
 /// real hardware it is untested.
 ///
 /// With `--target oci` it is an image for containers, in the layout of the Open Container Initiative: the programs with
-/// their libraries, /tmp and an account without rights; no kernel, no shell. The first program is its entrypoint. What
-/// `image doctor` finds missing in it is told.
+/// their libraries, /tmp and an account without rights; no kernel, no shell. The first program is its entrypoint. What the
+/// programs are known to open comes too (roots of certificates, zones of time, the name service, charsets, the locale that is
+/// set), by the evidence that `image doctor` shows; `--without` leaves it out. What is still missing is told.
+///
+/// `--app DIR` puts an application's folder at /app and starts there. If the first program is Ruby, the interpreter is run once, to
+/// ask for the folders of its library and for the gems that the application's files require; those come from vendor/bundle of
+/// the application if it is there, and otherwise from this machine. Bundler takes no part when the service runs.
 ///
 /// With `--libc` the names are recipes, or an image's list of them, from the layers that underpin carries and those of
 /// `--layer`: their sources are fetched through apt by version and checksum, and built with the tools of `underpin build`,
@@ -91,6 +98,8 @@ pub enum ImageVerb {
     underpin image build ./app -o app-disk --format ext4\n  \
     underpin image build app-arm64 --target rpi4 -o pi   then write pi/sd.img to a card\n  \
     underpin image build ./app --target oci -o app.tar   for podman and docker\n  \
+    underpin image build ruby --app shop --malloc jemalloc --target oci \\\n  \
+    -o shop.tar -- ruby -S puma                        a Ruby service\n  \
     underpin image build busybox --libc musl -o bb       built from source\n\
     \n\
     Next: `underpin image run app-image`, `underpin image doctor app.tar`.")]
@@ -137,6 +146,27 @@ pub struct ImageBuildArgs {
     #[arg(long, value_name = "HOST:GUEST")]
     pub add: Vec<OsString>,
 
+    /// Add a file or folder of this machine at its own path, with the libraries of every ELF file in it: extension modules,
+    /// plugins, data (may be repeated)
+    #[arg(long, value_name = "PATH")]
+    pub include: Vec<PathBuf>,
+
+    /// Put an application's folder at /app of a container, and start there
+    #[arg(long, value_name = "DIR")]
+    pub app: Option<PathBuf>,
+
+    /// The allocator of a container's programs, preloaded: as for `underpin run --malloc`
+    #[arg(long, value_name = "NAME[:SETTINGS]")]
+    pub malloc: Option<underpin_malloc::Malloc>,
+
+    /// Leave out what programs are known to open (may be repeated)
+    #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
+    pub without: Vec<ProvisionName>,
+
+    /// How a container's files are divided into layers [default: closure]
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub layer_per: Option<LayerPerName>,
+
     /// Look for libraries, and for programs by path, inside this folder as if it were `/`
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
@@ -171,6 +201,10 @@ pub struct ImageBuildArgs {
 
     #[command(flatten)]
     pub display: DisplayArgs,
+
+    /// What a container starts: one of the programs and its arguments, which may be replaced when it is run
+    #[arg(last = true, value_name = "CMD")]
+    pub command: Vec<String>,
 }
 
 /// Whether the processor itself may run the guest.

@@ -1,15 +1,19 @@
 //! The plans of `underpin image`.
 
+mod container;
+mod ruby;
 mod sdk;
 mod size;
 mod sources;
 
+pub use container::Container;
 pub use sdk::ImageSdkPlan;
 pub use size::ImageSizePlan;
 pub use sources::ImageSourcesPlan;
 
 use crate::cli::{ImageBuildArgs, ImageRunArgs, Kvm};
 use crate::input;
+use container::Contents;
 use anyhow::{Context, bail};
 use bstr::ByteSlice;
 use std::collections::BTreeMap;
@@ -19,8 +23,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use underpin_image::boot::{Accelerator, Chosen, Machine, Qemu, choose};
 use underpin_image::image::{Locked, ManifestPackage};
-use underpin_image::oci::{self, Form, Output, Settings};
-use underpin_image::plan::{ACCOUNT, Around, Because, Plan, Recipe};
+use underpin_image::plan::{Around, Because, Included, Plan, Recipe, Source};
 use underpin_image::protocol::Request;
 use underpin_image::store::{Access, Kernel, Parts, Store};
 use underpin_image::tree::source_date_epoch;
@@ -87,63 +90,6 @@ pub struct Built {
     pub packages: Vec<ImagePackage>,
 }
 
-/// How an image for containers is written.
-pub struct Container {
-    /// What starts, and as whom.
-    pub settings: Settings,
-    /// A folder or a file.
-    pub output: Output,
-    /// Whether an image that is there is replaced.
-    pub replace: bool,
-}
-
-impl Container {
-    fn new(args: &ImageBuildArgs, plan: &Plan, time: u32) -> anyhow::Result<Container> {
-        if args.kernel.is_some() || args.update || args.offline {
-            bail!("a container has no kernel: --kernel, --update and --offline are for machines (--target qemu-...)");
-        }
-        if args.format.is_some() || args.size.is_some() {
-            bail!("a container has no disk: --format and --size are for machines (--target qemu-...)");
-        }
-        let user = args.user.clone().unwrap_or_else(|| ACCOUNT.to_string());
-        if user.is_empty() {
-            bail!("--user: expected UID, UID:GID or a name; root is 0");
-        }
-        let command = plan.command.to_str().with_context(|| {
-            format!("{}: a container's configuration is UTF-8, which this name is not", plan.command.display())
-        })?;
-        let given: Vec<OsString> = args.env.iter().map(OsString::from).collect();
-        let variables = environment(&given, &[("PATH", PATH)])?.into_iter();
-        let environment = variables.map(|(name, value)| format!("{}={}", name.display(), value.display()));
-        let settings = Settings {
-            architecture: plan.target.debian().to_owned(),
-            entrypoint: vec![command.to_owned()],
-            command: Vec::new(),
-            environment: environment.collect(),
-            user,
-            directory: "/".to_owned(),
-            labels: BTreeMap::new(),
-            tag: "latest".to_owned(),
-            time,
-        };
-        let is_file = args.output.extension() == Some(OsStr::new("tar"));
-        let output = if is_file { Output::Archive } else { Output::Folder };
-        Ok(Container { settings, output, replace: args.force && replaceable(&args.output)? })
-    }
-}
-
-/// Whether an image is there. Anything else is the user's own, and not ours to remove.
-fn replaceable(path: &Path) -> anyhow::Result<bool> {
-    if path.symlink_metadata().is_err() {
-        return Ok(false);
-    }
-    let form = oci::open(path, oci::Limits::default()).map(|image| image.form);
-    match form {
-        Ok(Form::Layout | Form::OciArchive) => Ok(true),
-        _ => bail!("{}: --force replaces only images in OCI's layout, which this is not", path.display()),
-    }
-}
-
 /// The machine of a name, or the one for this processor.
 ///
 /// # Errors
@@ -158,8 +104,8 @@ impl ImageBuildPlan {
     /// If a program cannot be in the image, with the reason.
     pub fn new(args: ImageBuildArgs, built: Option<Built>) -> anyhow::Result<ImageBuildPlan> {
         let is_container = args.is_container();
-        if !is_container && (args.user.is_some() || !args.env.is_empty() || args.force) {
-            bail!("--user, --env and --force are for containers (--target oci)");
+        if !is_container {
+            refuse_options_of_containers(&args)?;
         }
         let target = target(args.target.as_deref())?;
         let format = format(&args, target)?;
@@ -168,19 +114,27 @@ impl ImageBuildPlan {
         let programs = built.as_ref().map_or(&args.programs, |built| &built.programs);
         let mut added_files = args.add.iter().map(|pair| added(pair)).collect::<anyhow::Result<Vec<_>>>()?;
         added_files.extend(built.as_ref().map(|built| (built.rest.clone(), PathBuf::from("/"))));
+        let programs: Vec<PathBuf> =
+            programs.iter().map(|name| program(name, sysroot.as_deref())).collect::<anyhow::Result<_>>()?;
+        let contents = is_container.then(|| Contents::new(&args, &programs, sysroot.as_deref())).transpose()?;
+        let mut included_files = included(&args.include, sysroot.as_deref())?;
+        included_files.extend(contents.iter().flat_map(|contents| contents.included.iter().cloned()));
+        let around = contents.as_ref().map(|contents| Around::Container(contents.surroundings.clone()));
         let recipe = Recipe {
             target,
-            around: if is_container { Around::Container } else { Around::Machine },
-            programs: programs.iter().map(|name| program(name, sysroot.as_deref())).collect::<anyhow::Result<_>>()?,
+            around: around.unwrap_or(Around::Machine),
+            programs,
             added: added_files,
+            included: included_files,
             time: source_date_epoch(std::env::var_os("SOURCE_DATE_EPOCH").as_deref())?,
             sysroot: sysroot.clone(),
         };
         let root = sysroot.map_or_else(HostRoot::new, HostRoot::sysroot);
         let mut plan = Plan::new(&recipe, &root)?;
         let packages = built.map(|built| packaged(&mut plan, built)).unwrap_or_default();
+        plan.remarks.extend(contents.iter().flat_map(|contents| contents.remarks.iter().cloned()));
         Ok(ImageBuildPlan {
-            container: is_container.then(|| Container::new(&args, &plan, recipe.time)).transpose()?,
+            container: contents.map(|contents| Container::new(&args, &plan, contents, recipe.time)).transpose()?,
             plan,
             format,
             size: args.size.map(|mib| u64::from(mib) << 20),
@@ -292,6 +246,36 @@ fn program(name: &Path, sysroot: Option<&Path>) -> anyhow::Result<PathBuf> {
     let path = inside.map_or_else(|| input::locate(name), Ok)?;
     input::require_elf(&path, "image build")?;
     Ok(path)
+}
+
+/// What only a container has.
+fn refuse_options_of_containers(args: &ImageBuildArgs) -> anyhow::Result<()> {
+    let given = [
+        (args.user.is_some(), "--user"),
+        (!args.env.is_empty(), "--env"),
+        (args.force, "--force"),
+        (args.app.is_some(), "--app"),
+        (args.malloc.is_some(), "--malloc"),
+        (!args.without.is_empty(), "--without"),
+        (args.layer_per.is_some(), "--layer-per"),
+        (!args.command.is_empty(), "a command after `--`"),
+    ];
+    match given.iter().find(|(is_given, _)| *is_given) {
+        Some((_, name)) => bail!("{name} is for containers: add --target oci"),
+        None => Ok(()),
+    }
+}
+
+/// Files and folders at their own paths: of this machine's system, or of the sysroot's.
+fn included(paths: &[PathBuf], sysroot: Option<&Path>) -> anyhow::Result<Vec<Included>> {
+    let one = |path: &PathBuf| {
+        let place = std::path::absolute(path).with_context(|| format!("--include {}", path.display()))?;
+        let from = sysroot.map_or_else(|| place.clone(), |root| root.join(place.strip_prefix("/").unwrap_or(&place)));
+        from.metadata().with_context(|| format!("--include {}", from.display()))?;
+        let because = Because::Included { what: format!("--include {}", path.display()) };
+        Ok(Included { from: Source::Host(from), to: place, because })
+    };
+    paths.iter().map(one).collect()
 }
 
 /// `HOST:GUEST`, of which the last colon is the one between them.

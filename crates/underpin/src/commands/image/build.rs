@@ -6,6 +6,7 @@ use crate::plan::{Container, ImageBuildPlan};
 use crate::screen::Screen;
 use std::path::Path;
 use underpin_image::image::{Built, Manifest, Material};
+use underpin_image::plan::layered;
 use underpin_image::store::{Kernel, Package, meta_package};
 use underpin_image::{Content, Entry, Image, Kind, doctor, oci};
 use underpin_report::document::image::{ImageContainer, ImageDisk, ImageFile, ImageKernel};
@@ -37,11 +38,10 @@ pub fn run(build: &ImageBuildPlan, screen: &mut Screen) -> anyhow::Result<Exit> 
 
 /// Writes an image for containers, and tells what its programs miss.
 fn contained(build: &ImageBuildPlan, container: &Container) -> anyhow::Result<ImageBuildDocument> {
-    let trees = build.plan.layers.iter().map(|layer| &layer.tree);
-    let diagnosis = doctor::diagnose(&oci::planned(trees, &container.settings, &build.folder), &[]);
-    let layers = build.plan.layers.iter();
-    let layers: Vec<_> =
-        layers.map(|layer| (format!("underpin image build: {}", layer.name), layer.tree.clone())).collect();
+    let layers = layered(&build.plan, container.layer_per)?;
+    let trees = layers.iter().map(|(_, tree)| tree);
+    let diagnosis = doctor::diagnose(&oci::planned(trees, &container.settings.config, &build.folder), &[]);
+    let layers: Vec<_> = layers.into_iter().map(|(name, tree)| (format!("underpin image build: {name}"), tree)).collect();
     let written = oci::write(&layers, &container.settings, &build.folder, container.output, container.replace)?;
     let missing = diagnosis.findings.into_iter().map(|finding| format!("{}: {}", finding.missing, finding.fix));
     let mut document = ImageBuildDocument {
@@ -50,7 +50,7 @@ fn contained(build: &ImageBuildPlan, container: &Container) -> anyhow::Result<Im
             manifest: written.manifest,
             diff_ids: written.diff_ids,
             bytes: written.size,
-            user: container.settings.user.clone(),
+            user: container.settings.config.user.clone(),
         }),
         ..document(build, None)
     };
