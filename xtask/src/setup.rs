@@ -54,7 +54,7 @@ const PACKAGES: [(&str, &[&str]); 19] = [
     ("an HTTP/2 client", &["curl"]),
     ("a slow file system", &["fuse3"]),
     ("a Debian system to install packages into", &["debootstrap"]),
-    ("readers of container images", &["skopeo", "umoci", "zstd"]),
+    ("readers of container images, and what runs them", &["skopeo", "umoci", "zstd", "runc"]),
 ];
 
 /// The versions of patchelf that rewrote the files of Spack, Nix and Conda users; Debian's own is among

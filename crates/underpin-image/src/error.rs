@@ -14,6 +14,14 @@ pub enum ImageError {
         /// What is wrong with it, and what is expected.
         reason: &'static str,
     },
+    /// A container image that cannot be run.
+    #[error("{}: {reason}", path.display())]
+    Container {
+        /// The image.
+        path: PathBuf,
+        /// Why, and what to do.
+        reason: String,
+    },
     /// Two entries of one name.
     #[error("`/{}` is in the image already: remove one of the two", path.display())]
     Duplicate {

@@ -15,6 +15,7 @@
 //! | `Image` | a folder with kernel, initramfs, lock and manifest; trees become bytes in [`write`], with the guest's first process ([`init`]) | [`image`] |
 //! | `Boot` | an image started under an emulator; the guest's side of the conversation is [`protocol`] | [`boot`] |
 //! | container image | trees as an OCI image, and any image as files | [`oci`] |
+//! | container | a container image that is run, by a runtime or in a guest | [`container`] |
 //! | SDK | the tools that build for an image, and its C library, in a folder that may be moved | [`sdk`] |
 //! | sources | what the packages of an image were built from, in a folder | [`sources`] |
 //! | diagnosis | what the programs of an image need that is not in it | [`doctor`] |
@@ -24,6 +25,7 @@
 #![forbid(unsafe_code)]
 
 pub mod boot;
+pub mod container;
 pub mod doctor;
 pub mod error;
 pub mod image;

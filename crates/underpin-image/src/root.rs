@@ -132,9 +132,9 @@ impl Root for GuestRoot<'_> {
     }
 
     fn list(&self, directory: &BStr) -> Result<Vec<BString>, PathError> {
-        let ours = self.find(directory).map(|at| {
-            self.tree.names_in(&at).map(|name| name.as_bytes().into()).collect::<Vec<BString>>()
-        });
+        let ours = self
+            .find(directory)
+            .map(|at| self.tree.names_in(&at).map(|name| name.as_bytes().into()).collect::<Vec<BString>>());
         let theirs = self.host.map(|host| host.list(directory));
         match (ours, theirs) {
             (Ok(mut ours), Some(Ok(theirs))) => {

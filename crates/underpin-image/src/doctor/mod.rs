@@ -15,7 +15,7 @@ pub use extras::{Extra, ExtraKind};
 pub use needs::{Need, Subject, needs_of};
 pub use objects::Object;
 pub(crate) use objects::Objects;
-pub(crate) use stores::spellings;
+pub(crate) use stores::{account, spellings};
 
 use crate::oci::Image;
 use bstr::{BStr, BString};

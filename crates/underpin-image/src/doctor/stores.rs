@@ -138,7 +138,7 @@ fn temporary(view: &View<'_>) -> Option<Told> {
 }
 
 /// The fields of an account: by name, or by its number in the third field.
-pub(super) fn account(files: &Files, path: &str, name: &[u8]) -> Option<Vec<BString>> {
+pub(crate) fn account(files: &Files, path: &str, name: &[u8]) -> Option<Vec<BString>> {
     let text = files.read(path.into(), TEXT).ok()?;
     let rows = text.lines().map(|line| line.split(|byte| *byte == b':').map(BString::from).collect::<Vec<_>>());
     let is_number = name.iter().all(u8::is_ascii_digit);

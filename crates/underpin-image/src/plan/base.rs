@@ -1,17 +1,34 @@
 //! What every image has besides its programs.
 
 use super::{ACCOUNT, Around, Because, Recipe, Surroundings};
-use crate::{Entry, ImageError, Tree, init};
+use crate::{Entry, ImageError, Target, Tree, init};
 use std::path::Path;
 
 /// What every image has.
 pub(super) fn base(recipe: &Recipe) -> Result<Tree, ImageError> {
-    let mut tree = Tree::new(recipe.time);
-    tree.add("tmp", Entry::directory(0o1777))?;
     match &recipe.around {
-        Around::Machine => machine(&mut tree, recipe.target.processor())?,
-        Around::Container(surroundings) => container(&mut tree, surroundings)?,
+        Around::Machine => machine_base(recipe.target, recipe.time),
+        Around::Container(surroundings) => {
+            let mut tree = common(recipe.time)?;
+            container(&mut tree, surroundings)?;
+            Ok(tree)
+        }
     }
+}
+
+/// What a machine needs around any files: a first process of ours, and directories to mount on.
+///
+/// # Errors
+/// If there is no first process for its processor.
+pub fn machine_base(target: Target, time: u32) -> Result<Tree, ImageError> {
+    let mut tree = common(time)?;
+    machine(&mut tree, target.processor())?;
+    Ok(tree)
+}
+
+fn common(time: u32) -> Result<Tree, ImageError> {
+    let mut tree = Tree::new(time);
+    tree.add("tmp", Entry::directory(0o1777))?;
     Ok(tree)
 }
 

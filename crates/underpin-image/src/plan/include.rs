@@ -43,13 +43,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    fn take(
-        &mut self,
-        from: &Path,
-        to: &Path,
-        because: &Because,
-        links: &mut Vec<PathBuf>,
-    ) -> Result<(), ImageError> {
+    fn take(&mut self, from: &Path, to: &Path, because: &Because, links: &mut Vec<PathBuf>) -> Result<(), ImageError> {
         let data = std::fs::metadata(from).map_err(ImageError::io(from))?;
         if !data.is_dir() {
             let real = from.canonicalize().map_err(ImageError::io(from))?;

@@ -37,7 +37,9 @@ pub fn layered(plan: &Plan, per: LayerPer) -> Result<Vec<(String, Tree)>, ImageE
     let mut layers: BTreeMap<(u8, String), Tree> = BTreeMap::new();
     for (path, entry) in root.entries() {
         // A directory comes with what is in it.
-        if entry.kind == Kind::Directory && plan.reasons.binary_search_by(|(known, _)| known.as_path().cmp(path)).is_err() {
+        if entry.kind == Kind::Directory
+            && plan.reasons.binary_search_by(|(known, _)| known.as_path().cmp(path)).is_err()
+        {
             continue;
         }
         let key = match key(plan, path, per) {

@@ -12,6 +12,7 @@ pub use needs::Provision;
 use crate::installed::{self, Installed};
 use crate::{Content, ImageError, Kind, Target, Tree};
 use base::base;
+pub use base::machine_base;
 use bstr::BString;
 use planner::Planner;
 use std::collections::BTreeMap;

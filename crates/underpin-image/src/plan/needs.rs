@@ -3,10 +3,10 @@
 
 use super::planner::{Planner, closure};
 use super::{Because, Included, Source, Surroundings};
+use crate::ImageError;
 use crate::doctor::{LackKind, Need, Objects, Subject, needs_of, spellings};
 use crate::root::GuestRoot;
 use crate::tree::{Content, Entry};
-use crate::ImageError;
 use bstr::BString;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -67,7 +67,8 @@ impl Facts {
         let mut is_glibc = false;
         for place in programs {
             let closure = closure(&planner.tree, None, place)?;
-            let mapped: Vec<_> = closure.objects.iter().filter_map(|object| objects.get(object.path.as_ref())).collect();
+            let mapped: Vec<_> =
+                closure.objects.iter().filter_map(|object| objects.get(object.path.as_ref())).collect();
             let first = mapped.first().is_some_and(|program| program.is_static_glibc());
             is_glibc = closure.loader.kind == LoaderKind::Glibc || first;
             if closure.loader.kind == LoaderKind::Glibc {
@@ -87,7 +88,8 @@ impl Facts {
             let mut needs = of(&[module]);
             if needs.iter().any(|need| need.kind == LackKind::Certificates) {
                 let closure = closure(&planner.tree, None, path)?;
-                let all: Vec<_> = closure.objects.iter().filter_map(|object| objects.get(object.path.as_ref())).collect();
+                let all: Vec<_> =
+                    closure.objects.iter().filter_map(|object| objects.get(object.path.as_ref())).collect();
                 needs = of(&all);
             }
             objects.forget(name.as_ref());
@@ -150,12 +152,14 @@ impl Provider<'_, '_> {
     /// One file, and links to it from where else programs look: OpenSSL's own folder is another on every distribution.
     fn certificates(&mut self, need: &Need, because: &Because) -> Result<(), ImageError> {
         let places: Vec<PathBuf> = need.paths.iter().map(|path| PathBuf::from(OsStr::from_bytes(path))).collect();
-        let is_set = ["SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE"].iter().any(|name| self.variable(name).is_some());
+        let is_set =
+            ["SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE"].iter().any(|name| self.variable(name).is_some());
         if is_set || places.iter().any(|place| self.planner.is_there(place)) {
             return Ok(());
         }
         let is_folder = |place: &&PathBuf| place.ends_with("certs");
-        let here = std::iter::once(Path::new(ROOTS)).chain(places.iter().filter(|place| !is_folder(place)).map(PathBuf::as_path));
+        let here = std::iter::once(Path::new(ROOTS))
+            .chain(places.iter().filter(|place| !is_folder(place)).map(PathBuf::as_path));
         let is_whole = |path: &PathBuf| std::fs::metadata(path).is_ok_and(|data| data.is_file() && data.len() > 0);
         let Some(host) = here.map(|path| self.planner.on_host(path)).find(is_whole) else { return Ok(()) };
         let host = host.canonicalize().map_err(ImageError::io(&host))?;
@@ -163,7 +167,10 @@ impl Provider<'_, '_> {
         let folder = Path::new(ROOTS).parent().unwrap_or(Path::new("/"));
         let (folders, files): (Vec<&PathBuf>, Vec<&PathBuf>) = places.iter().partition(is_folder);
         let folders = if files.is_empty() { folders } else { Vec::new() };
-        let links = files.into_iter().map(|place| (place, Path::new(ROOTS))).chain(folders.into_iter().map(|place| (place, folder)));
+        let links = files
+            .into_iter()
+            .map(|place| (place, Path::new(ROOTS)))
+            .chain(folders.into_iter().map(|place| (place, folder)));
         for (place, target) in links {
             if !self.planner.is_there(place) {
                 self.planner.add(place, Entry::symlink(target), because.clone())?;
@@ -217,7 +224,8 @@ impl Provider<'_, '_> {
 
     fn locale(&mut self, because: Because) -> Result<(), ImageError> {
         let name = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(|name| self.variable(name));
-        let Some(name) = name.filter(|name| !["C", "POSIX"].contains(name) && self.variable("LOCPATH").is_none()) else {
+        let Some(name) = name.filter(|name| !["C", "POSIX"].contains(name) && self.variable("LOCPATH").is_none())
+        else {
             return Ok(());
         };
         let places = spellings(name).into_iter().map(|name| Path::new(LOCALES).join(name));

@@ -146,18 +146,26 @@ pub struct ImageFile {
 pub struct ImageRunDocument {
     /// Always `underpin.image-run/1`.
     pub schema: SchemaTag<ImageRunDocument>,
-    /// The folder of the image.
+    /// The folder or file of the image.
     pub folder: Raw,
-    /// The machine.
+    /// The machine, or the container's processor.
     pub target: String,
     /// The command and its arguments.
     pub command: Vec<Raw>,
-    /// What ran the guest's instructions: `tcg` (QEMU's translation) or `kvm`.
-    pub accelerator: String,
+    /// What ran it: `qemu` (a guest), or the runtime of a container (`runc`, `crun`).
+    pub runner: String,
+    /// Why a container's image ran in a guest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runner_reason: Option<String>,
+    /// What ran the guest's instructions: `tcg` (QEMU's translation) or `kvm`; absent without a guest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accelerator: Option<String>,
     /// Why that one.
-    pub accelerator_reason: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accelerator_reason: Option<String>,
     /// QEMU's version.
-    pub qemu: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub qemu: Option<String>,
     /// Whether the guest's clock counted instructions: its seconds are then nanoseconds of one instruction each, not time.
     pub icount: bool,
     /// How it ended.
@@ -174,7 +182,7 @@ pub struct ImageRunDocument {
     /// From the start of QEMU until the guest asked for its command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub boot_seconds: Option<f64>,
-    /// From the start of QEMU to its end.
+    /// From the start of QEMU or the runtime to its end.
     pub wall_seconds: f64,
     /// What the guest's kernel accounted to the command and the children that it waited for.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -125,8 +125,15 @@ fn files(text: &mut Text, document: &ImageBuildDocument, view: &View) {
 pub fn image_run(document: &ImageRunDocument, view: &View) -> Text {
     let mut text = Text::new();
     text.push(Line::new().with(Role::Heading, format!("{} on {}", document.folder, document.target)));
-    let by = format!("QEMU {}, {}: {}", document.qemu, document.accelerator, document.accelerator_reason);
-    row(&mut text, "emulator", &by, view);
+    match (&document.qemu, &document.accelerator, &document.accelerator_reason) {
+        (Some(qemu), Some(accelerator), Some(reason)) => {
+            row(&mut text, "emulator", &format!("QEMU {qemu}, {accelerator}: {reason}"), view);
+        }
+        _ => row(&mut text, "runtime", &document.runner, view),
+    }
+    if let Some(reason) = &document.runner_reason {
+        row(&mut text, "guest", &format!("as root: {reason}"), view);
+    }
     let boot = document.boot_seconds.map_or_else(String::new, |boot| format!(", the guest was up after {boot:.2} s"));
     row(&mut text, "time", &format!("{:.2} s{boot}", document.wall_seconds), view);
     if let Some(used) = document.used {

@@ -7,7 +7,7 @@ mod sdk;
 mod size;
 mod sources;
 
-pub use container::{LayerPerName, ProvisionName};
+pub use container::{LayerPerName, Network, ProvisionName, Runner};
 pub use doctor::ImageDoctorArgs;
 pub use layer::{ImageLayerAction, ImageLayerArgs, LibcName};
 pub use sdk::ImageSdkArgs;
@@ -218,10 +218,14 @@ pub enum Kvm {
 
 /// Start an image, run a command in it, and bring its result back.
 ///
+/// An image for containers (a folder in OCI's layout, or an archive of it or of `docker save`) runs in runc or crun, if one is there
+/// and works and this is root: as its user, without rights and without network, its root read-only and /tmp in memory. Otherwise its
+/// files are started in a guest, as root. -v says which it was, and why.
+///
 /// The command gets this machine's output and error streams, in the guest an empty standard input, and the directory /.
 /// Its output comes over a virtio port, so that the kernel's messages do not mix with it. QEMU emulates the processor
 /// unless a trial boot under KVM worked; -v says which it was, and what the command used.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = "Exit codes: the command's own (128 and the signal's number if a signal ended\n\
     it, 126 and 127 if it could not be started); 124 at the deadline; 125 if the\n\
     guest did not come up or went down, with the last lines of its console.\n\
@@ -230,13 +234,22 @@ pub enum Kvm {
     underpin image run app-image            the program that it was built for\n  \
     underpin image run db -- sqlite3 :memory: 'select 1'\n  \
     underpin image run app-image --get /tmp/out:out.bin -- app -o /tmp/out\n  \
-    underpin image run app-image --icount -v   instructions instead of time\n\
+    underpin image run app-image --icount -v   instructions instead of time\n  \
+    underpin image run app.tar -- app --version   in a container\n\
     \n\
-    Next: `underpin image run DIR --json` has figures of time and memory.")]
+    Next: `underpin image run IMAGE --json` has figures of time and memory.")]
 pub struct ImageRunArgs {
-    /// The folder of the image
-    #[arg(value_name = "DIR")]
+    /// The folder of the image, or the folder or file of one for containers
+    #[arg(value_name = "IMAGE")]
     pub image: PathBuf,
+
+    /// What runs an image for containers
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = Runner::Auto)]
+    pub runner: Runner,
+
+    /// The network of a container: none, or this machine's (host)
+    #[arg(long, value_enum, value_name = "WHICH", default_value_t = Network::None)]
+    pub network: Network,
 
     /// End the command after this many seconds in the guest
     #[arg(long, value_name = "SECONDS", default_value_t = 120.0)]
@@ -265,7 +278,7 @@ pub struct ImageRunArgs {
     #[command(flatten)]
     pub display: DisplayArgs,
 
-    /// The command and its arguments; the image's first program if there is none
+    /// The command and its arguments; if there is none, the image's first program, or what a container starts
     #[arg(last = true, value_name = "CMD")]
     pub command: Vec<OsString>,
 }

@@ -29,7 +29,7 @@ pub use doctor::DoctorArgs;
 pub use generate::{GenerateArgs, What};
 pub use image::{
     ImageArgs, ImageBuildArgs, ImageDoctorArgs, ImageLayerAction, ImageLayerArgs, ImageRunArgs, ImageSdkArgs,
-    ImageSizeArgs, ImageSourcesArgs, ImageVerb, Kvm, LibcName, target as image_target,
+    ImageSizeArgs, ImageSourcesArgs, ImageVerb, Kvm, LibcName, Network, Runner, target as image_target,
 };
 pub use run::RunArgs;
 pub use serve::ServeArgs;

@@ -4,7 +4,7 @@ use clap::{ArgAction, Args, ValueEnum};
 use std::path::PathBuf;
 
 /// How an answer is shown.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct DisplayArgs {
     /// Show more: the short form says what it leaves out; twice: everything
     #[arg(short, long, action = ArgAction::Count)]

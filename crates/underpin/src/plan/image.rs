@@ -1,11 +1,13 @@
 //! The plans of `underpin image`.
 
+mod contained_run;
 mod container;
 mod ruby;
 mod sdk;
 mod size;
 mod sources;
 
+pub use contained_run::{ContainedRunPlan, MayFail, Means};
 pub use container::Container;
 pub use sdk::ImageSdkPlan;
 pub use size::ImageSizePlan;
@@ -13,9 +15,9 @@ pub use sources::ImageSourcesPlan;
 
 use crate::cli::{ImageBuildArgs, ImageRunArgs, Kvm};
 use crate::input;
-use container::Contents;
 use anyhow::{Context, bail};
 use bstr::ByteSlice;
+use container::Contents;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -312,6 +314,8 @@ pub struct ImageRunPlan {
     pub timeout: Duration,
     /// JSON instead of the command's streams.
     pub json: bool,
+    /// Why a container's image is started in a guest.
+    pub runner_reason: Option<String>,
     /// In how much detail.
     pub verbosity: u8,
 }
@@ -323,15 +327,23 @@ impl ImageRunPlan {
     /// If there is no image, or no emulator for it.
     pub fn new(args: ImageRunArgs) -> anyhow::Result<ImageRunPlan> {
         let image = Image::open(&args.image)?;
+        let arguments =
+            if args.command.is_empty() { vec![image.manifest.command.clone().into()] } else { args.command.clone() };
+        let environment = environment(&args.env, &GUEST)?;
+        let request = Request { arguments, environment, directory: "/".into(), files: Vec::new() };
+        ImageRunPlan::of(args, image, request)
+    }
+
+    /// For an image, and what is to be done in it; the arguments say which files are brought back.
+    ///
+    /// # Errors
+    /// If there is no emulator for it.
+    pub fn of(args: ImageRunArgs, image: Image, request: Request) -> anyhow::Result<ImageRunPlan> {
         let target = image.target()?;
-        let timeout = Duration::try_from_secs_f64(args.timeout).ok().filter(|time| !time.is_zero());
-        let timeout =
-            timeout.with_context(|| format!("--timeout {}: expected a number of seconds above 0", args.timeout))?;
+        let timeout = timeout(args.timeout)?;
         let gets = args.get.iter().map(|pair| fetched(pair)).collect::<anyhow::Result<Vec<_>>>()?;
         let (files, places) = gets.into_iter().unzip();
-        let arguments =
-            if args.command.is_empty() { vec![image.manifest.command.clone().into()] } else { args.command };
-        let request = Request { arguments, environment: environment(&args.env, &GUEST)?, directory: "/".into(), files };
+        let request = Request { files, ..request };
         let qemu = Qemu::find(target, std::env::var_os("PATH").as_deref())?;
         let mib = image.manifest.initramfs.bytes.div_ceil(1 << 20) * TIMES_INITRAMFS + MEMORY_MIB;
         let memory_mib = args.memory.unwrap_or(u32::try_from(mib).unwrap_or(u32::MAX));
@@ -347,6 +359,7 @@ impl ImageRunPlan {
             timeout,
             json: args.display.json,
             verbosity: args.display.verbose,
+            runner_reason: None,
             image,
         };
         if args.kvm == Kvm::Auto {
@@ -389,6 +402,11 @@ impl MachineFiles {
             device_tree: image.device_tree(),
         }
     }
+}
+
+fn timeout(seconds: f64) -> anyhow::Result<Duration> {
+    let time = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
+    time.with_context(|| format!("--timeout {seconds}: expected a number of seconds above 0"))
 }
 
 /// `PATH` or `PATH:HOST`; without a place here the file keeps its name.

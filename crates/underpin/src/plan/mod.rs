@@ -28,8 +28,8 @@ pub use build::{BuildPlan, Printed, cache};
 pub use bundle::BundleCommand;
 pub use check::CheckPlan;
 pub use image::{
-    Built as BuiltPackages, Container, ImageBuildPlan, ImageRunPlan, ImageSdkPlan, ImageSizePlan, ImageSourcesPlan,
-    MachineFiles, store as image_store, target as image_target,
+    Built as BuiltPackages, ContainedRunPlan, Container, ImageBuildPlan, ImageRunPlan, ImageSdkPlan, ImageSizePlan,
+    ImageSourcesPlan, MachineFiles, MayFail, Means, store as image_store, target as image_target,
 };
 pub use run::RunPlan;
 pub use storm::StormPlan;

@@ -1,4 +1,4 @@
-//! Words of `underpin image build --target oci`.
+//! Words of `underpin image build --target oci`, and of `image run` for what it makes.
 
 use clap::ValueEnum;
 use underpin_image::plan::{LayerPer, Provision};
@@ -49,4 +49,24 @@ impl From<LayerPerName> for LayerPer {
             LayerPerName::One => LayerPer::One,
         }
     }
+}
+
+/// What runs an image for containers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Runner {
+    /// A runtime if it works, or else a guest.
+    Auto,
+    /// runc or crun, or an error.
+    Runtime,
+    /// A guest in QEMU.
+    Guest,
+}
+
+/// The network of a container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Network {
+    /// None.
+    None,
+    /// This machine's.
+    Host,
 }

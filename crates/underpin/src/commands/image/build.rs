@@ -41,7 +41,8 @@ fn contained(build: &ImageBuildPlan, container: &Container) -> anyhow::Result<Im
     let layers = layered(&build.plan, container.layer_per)?;
     let trees = layers.iter().map(|(_, tree)| tree);
     let diagnosis = doctor::diagnose(&oci::planned(trees, &container.settings.config, &build.folder), &[]);
-    let layers: Vec<_> = layers.into_iter().map(|(name, tree)| (format!("underpin image build: {name}"), tree)).collect();
+    let layers: Vec<_> =
+        layers.into_iter().map(|(name, tree)| (format!("underpin image build: {name}"), tree)).collect();
     let written = oci::write(&layers, &container.settings, &build.folder, container.output, container.replace)?;
     let missing = diagnosis.findings.into_iter().map(|finding| format!("{}: {}", finding.missing, finding.fix));
     let mut document = ImageBuildDocument {

@@ -1,6 +1,7 @@
 //! `underpin image`: builds images, runs commands in them, and tells what is missing in one.
 
 mod build;
+mod contained_run;
 mod doctor;
 mod layer;
 mod packages;
@@ -13,7 +14,7 @@ mod tools;
 
 use crate::cli::{ImageArgs, ImageVerb};
 use crate::exit::Exit;
-use crate::plan::{ImageBuildPlan, ImageRunPlan, ImageSdkPlan, ImageSizePlan, ImageSourcesPlan};
+use crate::plan::{ContainedRunPlan, ImageBuildPlan, ImageRunPlan, ImageSdkPlan, ImageSizePlan, ImageSourcesPlan};
 use crate::screen::Screen;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -29,7 +30,10 @@ pub fn supervised(args: ImageArgs, screen: &mut Screen) -> anyhow::Result<Exit> 
         Supervised::Worker => match args.verb {
             ImageVerb::Build(args) if args.libc.is_some() => packages::run(*args, screen),
             ImageVerb::Build(args) => build::run(&ImageBuildPlan::new(*args, None)?, screen),
-            ImageVerb::Run(args) => run::run(&ImageRunPlan::new(*args)?, screen),
+            ImageVerb::Run(args) => match ContainedRunPlan::new(&args)? {
+                Some(plan) => contained_run::run(&plan, screen),
+                None => run::run(&ImageRunPlan::new(*args)?, screen),
+            },
             ImageVerb::Sdk(args) => sdk::run(&ImageSdkPlan::new(*args)?, screen),
             ImageVerb::Size(args) => size::run(&ImageSizePlan::new(*args)?, screen),
             ImageVerb::Sources(args) => sources::run(&ImageSourcesPlan::new(*args)?, screen),

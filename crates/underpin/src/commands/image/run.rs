@@ -6,6 +6,7 @@ use crate::exit::Exit;
 use crate::plan::{ImageRunPlan, MachineFiles};
 use crate::screen::{self, Screen};
 use std::io;
+use std::time::Duration;
 use underpin_image::ImageError;
 use underpin_image::boot::{Boot, GuestEnd, Patience, boot, telling};
 use underpin_image::protocol::Status;
@@ -14,11 +15,11 @@ use underpin_report::{ImageRunDocument, text};
 use underpin_sys::end_signal;
 
 /// As timeout(1) has it.
-const AT_DEADLINE: u8 = 124;
+pub(super) const AT_DEADLINE: u8 = 124;
 /// As env(1) has it: the failure is ours.
 const OURS: u8 = 125;
-const NOT_EXECUTABLE: u8 = 126;
-const NOT_FOUND: u8 = 127;
+pub(super) const NOT_EXECUTABLE: u8 = 126;
+pub(super) const NOT_FOUND: u8 = 127;
 const ENOENT: i32 = 2;
 /// A panic with its trace fits.
 const SHOWN: usize = 20;
@@ -58,10 +59,8 @@ pub fn run(plan: &ImageRunPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
 
 /// What a person must know that the command's own output does not say.
 fn explain(plan: &ImageRunPlan, document: &ImageRunDocument, result: &Boot) {
+    explain_end(document, plan.timeout);
     match result.outcome {
-        GuestEnd::TimedOut => {
-            screen::note(&format!("the command was ended after {} s (--timeout)", plan.timeout.as_secs_f64()));
-        }
         GuestEnd::NoResult { was_up, gave_up } => {
             let what = match (was_up, gave_up) {
                 (true, _) => "the guest went down before the command ended",
@@ -75,13 +74,20 @@ fn explain(plan: &ImageRunPlan, document: &ImageRunDocument, result: &Boot) {
         }
         _ => {}
     }
-    if let Some(error) = &document.error {
-        screen::note(&format!("{}: {error}", document.command.first().map(ToString::to_string).unwrap_or_default()));
-    }
     for file in &document.files {
         if let Some(error) = &file.error {
             screen::note(&format!("--get {}: {error}", file.path));
         }
+    }
+}
+
+/// That the command did not start, or did not end by itself.
+pub(super) fn explain_end(document: &ImageRunDocument, timeout: Duration) {
+    if document.outcome == ImageOutcome::TimedOut {
+        screen::note(&format!("the command was ended after {} s (--timeout)", timeout.as_secs_f64()));
+    }
+    if let Some(error) = &document.error {
+        screen::note(&format!("{}: {error}", document.command.first().map(ToString::to_string).unwrap_or_default()));
     }
 }
 
@@ -124,9 +130,11 @@ fn document(plan: &ImageRunPlan, sink: &Sink<'_>, result: &Boot) -> ImageRunDocu
         folder: raw(&plan.folder),
         target: plan.target.name().to_owned(),
         command: plan.request.arguments.iter().map(raw).collect(),
-        accelerator: plan.chosen.accelerator.name().to_owned(),
-        accelerator_reason: plan.chosen.because.clone(),
-        qemu: format!("{}.{}", plan.qemu.version.0, plan.qemu.version.1),
+        runner: "qemu".to_owned(),
+        runner_reason: plan.runner_reason.clone(),
+        accelerator: Some(plan.chosen.accelerator.name().to_owned()),
+        accelerator_reason: Some(plan.chosen.because.clone()),
+        qemu: Some(format!("{}.{}", plan.qemu.version.0, plan.qemu.version.1)),
         icount: plan.icount,
         outcome,
         exit_status: number(ImageOutcome::Exited),

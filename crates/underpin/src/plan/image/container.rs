@@ -44,8 +44,11 @@ impl Contents {
         let variables = environment(&given, &[("PATH", PATH)])?.into_iter();
         let text = |word: OsString| word.to_string_lossy().into_owned();
         let without = args.without.iter().map(|name| (*name).into()).collect();
-        let surroundings =
-            Surroundings { user, environment: variables.map(|(name, value)| (text(name), text(value))).collect(), without };
+        let surroundings = Surroundings {
+            user,
+            environment: variables.map(|(name, value)| (text(name), text(value))).collect(),
+            without,
+        };
         let mut contents = Contents {
             included: Vec::new(),
             surroundings,
@@ -83,7 +86,8 @@ impl Contents {
         let Some(interpreter) = programs.first().filter(|program| ruby::is_ruby(program)) else { return Ok(()) };
         if sysroot.is_some() {
             self.remarks.push(
-                "Ruby of a --root is not asked for its library: name its folders with --include, and those of its gems".to_owned(),
+                "Ruby of a --root is not asked for its library: name its folders with --include, and those of its gems"
+                    .to_owned(),
             );
             return Ok(());
         }

@@ -98,9 +98,10 @@ impl Answer {
             because: Because::Included { what },
         };
         let library = self.library.iter().map(|path| of(path, format!("library of Ruby {}", self.version)));
-        let gems = self.gems.iter().flat_map(|gem| {
-            gem.paths.iter().map(move |path| of(path, format!("gem {} {}", gem.name, gem.version)))
-        });
+        let gems = self
+            .gems
+            .iter()
+            .flat_map(|gem| gem.paths.iter().map(move |path| of(path, format!("gem {} {}", gem.name, gem.version))));
         let scripts = self.scripts.iter().map(|path| of(path, "what `-S` starts".to_owned()));
         let start = Included {
             from: Source::Bytes(START.as_bytes().into()),
