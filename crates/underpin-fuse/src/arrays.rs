@@ -2,8 +2,9 @@
 
 use crate::Closure;
 use crate::layout::Layout;
+use crate::machine::Kind;
 use crate::object::{Malformed, Object};
-use crate::relocate::{NewReloc, RELATIVE, Relocated};
+use crate::relocate::{NewReloc, Relocated};
 use std::collections::HashMap;
 
 /// Initialisers and finalisers, as addresses of the fused file.
@@ -74,5 +75,5 @@ impl Arrays {
 }
 
 fn relative(at: u64, to: u64) -> NewReloc {
-    NewReloc { at, kind: RELATIVE, outside: None, addend: to.cast_signed() }
+    NewReloc { at, kind: Kind::Relative, outside: None, addend: to.cast_signed() }
 }

@@ -1,8 +1,8 @@
 //! Which definition the loader gives each reference: `_dl_lookup_symbol_x`, `do_lookup_x` and `check_match` of glibc's
 //! elf/dl-lookup.c, over the scope of a program and everything that it loads at start.
 
+use crate::machine::Kind;
 use crate::object::{Object, SHN_ABS, STB_GNU_UNIQUE, STB_WEAK, STT_TLS, STV_PROTECTED, Symbol, Version};
-use crate::relocate::{ABSOLUTE, GLOB_DAT};
 use bstr::BString;
 use std::collections::HashMap;
 
@@ -44,9 +44,9 @@ pub(crate) enum RefClass {
 
 impl RefClass {
     /// The class of a relocation's reference.
-    pub fn of(kind: u32) -> RefClass {
+    pub fn of(kind: Kind) -> RefClass {
         match kind {
-            ABSOLUTE | GLOB_DAT => RefClass::Data,
+            Kind::Absolute | Kind::GlobDat => RefClass::Data,
             _ => RefClass::Plt,
         }
     }

@@ -2,7 +2,8 @@
 
 use crate::arrays::Arrays;
 use crate::layout::{DYNAMIC_ENTRIES, Layout, up};
-use crate::relocate::{IRELATIVE, NewReloc, RELATIVE, Relocated, TPOFF};
+use crate::machine::{Kind, Processor};
+use crate::relocate::{NewReloc, Relocated};
 use crate::sections::{
     SHT_DYNSYM, SHT_GNU_HASH, SHT_GNU_VERDEF, SHT_GNU_VERNEED, SHT_GNU_VERSYM, SHT_RELA, SHT_STRTAB, SYMBOL, Section,
 };
@@ -42,7 +43,7 @@ const DF_1_NODELETE: u64 = 8;
 const RELA: u64 = 24;
 
 // The section is laid out before its entries are known: those that are not DT_NEEDED, and the one that ends it.
-const _: () = assert!(DYNAMIC_ENTRIES >= 26);
+const _: () = assert!(DYNAMIC_ENTRIES >= 29);
 
 /// The entries of the dynamic section.
 #[derive(Default)]
@@ -57,7 +58,7 @@ impl Dynamic {
 
     /// Adds what the loader does once everything is relocated, and how it relocates.
     pub(crate) fn add_start(&mut self, layout: &Layout, arrays: &Arrays, relocated: &Relocated) {
-        let has_static_tls = relocated.relocs.iter().any(|reloc| reloc.kind == TPOFF);
+        let has_static_tls = relocated.relocs.iter().any(|reloc| reloc.kind == Kind::ThreadOffset);
         self.add(DT_INIT_ARRAY, layout.init_array);
         self.add(DT_INIT_ARRAYSZ, arrays.init_size());
         self.add(DT_FLAGS, DF_BIND_NOW | if has_static_tls { DF_STATIC_TLS } else { 0 });
@@ -153,8 +154,14 @@ impl Loaded {
     }
 
     /// Takes the relocations; `dynsym` is the index of the section of symbols.
-    pub fn add_relocations(&mut self, dynamic: &mut Dynamic, relocated: &mut Relocated, dynsym: u32) {
-        let (bytes, relative) = relocations(relocated);
+    pub fn add_relocations(
+        &mut self,
+        dynamic: &mut Dynamic,
+        relocated: &mut Relocated,
+        processor: Processor,
+        dynsym: u32,
+    ) {
+        let (bytes, relative) = relocations(relocated, processor);
         let rela = self.put(b".rela.dyn", SHT_RELA, Link { entry: RELA, link: dynsym, info: 0 }, bytes);
         dynamic.add(DT_RELA, rela.0);
         dynamic.add(DT_RELASZ, rela.1);
@@ -164,20 +171,23 @@ impl Loaded {
 }
 
 /// Relative ones first, then look-ups by symbol (the loader remembers its last one), then what functions decide.
-fn relocations(relocated: &mut Relocated) -> (Vec<u8>, u64) {
-    let order = |reloc: &NewReloc| match reloc.kind {
-        RELATIVE => (0, 0, reloc.at),
-        IRELATIVE => (2, 0, reloc.at),
-        kind => (1, reloc.outside.map_or(0, |outside| outside as u64 * 64 + u64::from(kind)), reloc.at),
+fn relocations(relocated: &mut Relocated, processor: Processor) -> (Vec<u8>, u64) {
+    let order = |reloc: &NewReloc| {
+        let number = processor.number_of(reloc.kind);
+        match reloc.kind {
+            Kind::Relative => (0, 0, number, reloc.at),
+            Kind::Indirect => (2, 0, number, reloc.at),
+            _ => (1, reloc.outside.map_or(0, |outside| outside + 1), number, reloc.at),
+        }
     };
     relocated.relocs.sort_by_key(order);
     let mut out = Vec::with_capacity(relocated.relocs.len() * RELA as usize);
     for reloc in &relocated.relocs {
         let symbol = reloc.outside.map_or(0, |outside| outside as u64 + 1);
         out.extend(reloc.at.to_le_bytes());
-        out.extend((symbol << 32 | u64::from(reloc.kind)).to_le_bytes());
+        out.extend((symbol << 32 | u64::from(processor.number_of(reloc.kind))).to_le_bytes());
         out.extend(reloc.addend.to_le_bytes());
     }
-    let relative = relocated.relocs.iter().filter(|reloc| reloc.kind == RELATIVE).count();
+    let relative = relocated.relocs.iter().filter(|reloc| reloc.kind == Kind::Relative).count();
     (out, relative as u64)
 }

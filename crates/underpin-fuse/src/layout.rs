@@ -1,11 +1,10 @@
 //! Where everything lies: members whole, one behind the other; then what is written at start, a few bytes of code, and
 //! the tables, whose size is known last.
 
+use crate::machine::Processor;
 use crate::object::Object;
 use underpin_elf::SegmentKind;
 
-/// The page size of the machine.
-pub(crate) const PAGE: u64 = 4096;
 /// Entries of the new dynamic section, DT_NEEDED left out.
 pub(crate) const DYNAMIC_ENTRIES: u64 = 32;
 
@@ -25,13 +24,18 @@ pub(crate) struct Place {
 }
 
 /// The fused file, without the sizes of its tables.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Layout {
+    pub processor: Processor,
+    /// The alignment of segments.
+    pub page: u64,
     pub members: Vec<Place>,
     by_object: Vec<Option<usize>>,
     /// Number of program headers.
     pub segments: u64,
-    /// Size of the first segment: headers and the note.
+    /// Where the properties of the file are: offset and size, which may be 0.
+    pub property: (u64, u64),
+    /// Size of the first segment: headers, properties and the note.
     pub head: u64,
     /// The merged image of thread-local variables; the start of the writable segment.
     pub tls_address: u64,
@@ -55,37 +59,63 @@ pub(crate) fn up(value: u64, to: u64) -> u64 {
 }
 
 impl Layout {
-    pub fn new(objects: &[Object], members: &[usize], note: u64, needed: u64) -> Layout {
-        let mut layout = Layout { by_object: vec![None; objects.len()], ..Layout::default() };
+    pub fn new(objects: &[Object], members: &[usize], (property, note): (u64, u64), needed: u64) -> Layout {
+        let mut layout = Layout::empty(objects);
+        let page = layout.page;
         let loads: usize = members.iter().map(|&member| objects[member].loads().len()).sum();
-        layout.segments = loads as u64 + 10;
-        layout.head = up(64 + 56 * layout.segments, 16) + note;
-        let (mut address, mut file) = (up(layout.head, PAGE), up(layout.head, PAGE));
-        layout.tls_align = 1;
+        layout.segments = loads as u64 + 11;
+        layout.property = (up(64 + 56 * layout.segments, 16), property);
+        layout.head = layout.property.0 + property + note;
+        let (mut address, mut file) = (up(layout.head, page), up(layout.head, page));
         for &object in members {
             let facts = &objects[object];
             let loads = facts.loads();
-            let low = loads.iter().map(|load| load.vaddr.0).min().unwrap_or(0) / PAGE * PAGE;
+            let low = loads.iter().map(|load| load.vaddr.0).min().unwrap_or(0) / page * page;
             let high = loads.iter().map(|load| load.vaddr.0 + load.memory_size).max().unwrap_or(0);
             let size = loads.iter().map(|load| load.offset.0 + load.file_size).max().unwrap_or(0);
             let tls = layout.place_tls(facts);
             layout.by_object[object] = Some(layout.members.len());
             layout.members.push(Place { object, base: address - low, file, size, tls });
-            address = up(address + high - low, PAGE);
-            file = up(file + size, PAGE);
+            address = up(address + high - low, page);
+            file = up(file + size, page);
         }
         let arrays: u64 =
             members.iter().map(|&member| &objects[member]).map(|o| o.init_array.1 + o.fini_array.1 + 32).sum::<u64>();
-        layout.tls_address = up(address, layout.tls_align.max(PAGE));
+        layout.tls_address = up(address, layout.tls_align.max(page));
         layout.dynamic = up(layout.tls_address + layout.tls_file, 16);
         layout.dynamic_size = (DYNAMIC_ENTRIES + needed) * 16;
         layout.init_array = layout.dynamic + layout.dynamic_size;
         layout.fini_array = layout.init_array + arrays + 16;
-        let end = up(layout.fini_array + arrays + 16, PAGE);
+        let end = up(layout.fini_array + arrays + 16, page);
         layout.data = (layout.tls_address, file, end - layout.tls_address);
         layout.code = (end, file + layout.data.2);
-        layout.tables = (end + PAGE, layout.code.1 + PAGE);
+        layout.tables = (end + page, layout.code.1 + page);
         layout
+    }
+
+    fn empty(objects: &[Object]) -> Layout {
+        // The program has decided for all: the loader takes no library for another processor.
+        let processor = objects[0].processor;
+        Layout {
+            processor,
+            page: processor.page(),
+            members: Vec::new(),
+            by_object: vec![None; objects.len()],
+            segments: 0,
+            property: (0, 0),
+            head: 0,
+            tls_address: 0,
+            tls_file: 0,
+            tls_memory: 0,
+            tls_align: 1,
+            dynamic: 0,
+            dynamic_size: 0,
+            init_array: 0,
+            fini_array: 0,
+            data: (0, 0, 0),
+            code: (0, 0),
+            tables: (0, 0),
+        }
     }
 
     pub fn place_of(&self, object: usize) -> Option<&Place> {

@@ -10,6 +10,7 @@
 //!
 //! | module | answers |
 //! | --- | --- |
+//! | `machine` | what differs between processors |
 //! | `object` | what one library says: segments, symbols with versions, relocations, initialisers |
 //! | `members` | which libraries go in, and why the others stay shared |
 //! | `bind` | which definition the loader would give each reference |
@@ -20,12 +21,13 @@
 //! | `arrays`, `protect` | what runs before and after the program: constructors in order, pages that become read-only |
 //! | `dynamic`, `segments` | the dynamic section with its tables, program headers |
 //! | `sections` | section headers and a symbol table for debuggers |
+//! | `property` | what holds for the whole file because it holds for each member: branch targets, shadow stacks |
 //! | `note` | the list of members, from which a stale one is found |
 //! | `write` | the file |
 //!
 //! Invariants: no I/O, no unsafe code; a member's bytes are kept whole, so every distance inside it holds; no segment is
-//! writable and executable; what cannot be expressed keeps the library out or is a [`Refusal`], never a guess. Only
-//! x86-64 so far: other machines are refused.
+//! writable and executable; what cannot be expressed keeps the library out or is a [`Refusal`], never a guess.
+//! Files of other processors than those of `machine` are refused.
 #![forbid(unsafe_code)]
 
 mod arrays;
@@ -33,9 +35,11 @@ mod bind;
 mod dynamic;
 mod frames;
 mod layout;
+mod machine;
 mod members;
 pub mod note;
 mod object;
+mod property;
 mod protect;
 mod relocate;
 mod sections;
@@ -161,7 +165,7 @@ pub enum Refusal {
         error: Malformed,
     },
     /// The machine is not known here.
-    #[error("{path}: not a 64-bit x86 file; only those can be fused")]
+    #[error("{path}: not for 64-bit x86 or little-endian 64-bit ARM; only those can be fused")]
     Machine {
         /// The file.
         path: BString,

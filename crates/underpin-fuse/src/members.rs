@@ -1,10 +1,9 @@
 //! Who goes in, and who stays shared and why.
 
-use crate::layout::PAGE;
-use crate::object::{Object, u32_at};
-use crate::relocate;
+use crate::machine::Kind;
+use crate::object::Object;
 use crate::{Closure, Plan, Refusal};
-use bstr::{BString, ByteSlice};
+use bstr::BString;
 use std::fmt;
 use underpin_elf::{FileType, SegmentKind};
 
@@ -79,7 +78,7 @@ impl fmt::Display for KeptBecause {
 }
 
 const GLIBC: [&str; 18] = [
-    "ld-linux-x86-64.so",
+    "ld-linux",
     "libc.so.6",
     "libm.so.6",
     "libmvec.so",
@@ -211,15 +210,18 @@ fn by_content(object: &Object) -> Option<KeptBecause> {
     if stack || loads.iter().any(|load| load.flags.write && load.flags.execute) {
         return Some(KeptBecause::WritableCode);
     }
+    let page = object.processor.page();
     let pages = |pair: &[underpin_elf::Segment]| {
-        (pair[0].vaddr.0 + pair[0].memory_size).div_ceil(PAGE) > pair[1].vaddr.0 / PAGE
-            || !(pair[1].vaddr.0.wrapping_sub(pair[1].offset.0)).is_multiple_of(PAGE)
+        (pair[0].vaddr.0 + pair[0].memory_size).div_ceil(page) > pair[1].vaddr.0 / page
+            || !(pair[1].vaddr.0.wrapping_sub(pair[1].offset.0)).is_multiple_of(page)
     };
     if loads.windows(2).any(pages) {
         return Some(KeptBecause::SharedPage);
     }
-    if let Some(reloc) = object.relocs.iter().find(|reloc| !relocate::is_known(reloc.kind)) {
-        return Some(KeptBecause::Relocation { kind: reloc.kind });
+    // COPY is for programs alone.
+    let foreign = object.relocs.iter().find(|reloc| matches!(reloc.kind, Kind::Other(_) | Kind::Copy));
+    if let Some(reloc) = foreign {
+        return Some(KeptBecause::Relocation { kind: object.processor.number_of(reloc.kind) });
     }
     let imports =
         |name: &str| object.symbols.iter().any(|symbol| !symbol.is_defined() && symbol.name == name.as_bytes());
@@ -229,62 +231,17 @@ fn by_content(object: &Object) -> Option<KeptBecause> {
     ["dlsym", "dlvsym"].into_iter().any(|name| asks_for_next(object, name)).then_some(KeptBecause::NextDefinition)
 }
 
-/// How far before a call its first argument is looked for.
-const BEFORE: usize = 96;
-/// `mov $-1, %rdi`, `or $-1, %rdi`: the handle RTLD_NEXT.
-const NEXT: [&[u8]; 2] = [b"\x48\xc7\xc7\xff\xff\xff\xff", b"\x48\x83\xcf\xff"];
-
-/// Whether code calls a function with -1 as its first argument; if no call is found although it is imported, whether
-/// -1 is put into that register anywhere.
+/// Whether code calls a function with the handle RTLD_NEXT.
 fn asks_for_next(object: &Object, function: &str) -> bool {
-    let slots: Vec<u64> = object
-        .relocs
-        .iter()
-        .filter(|reloc| {
-            object.symbols.get(reloc.symbol).is_some_and(|s| s.name == function.as_bytes()) && reloc.symbol != 0
-        })
-        .map(|reloc| reloc.at)
-        .collect();
+    let names_it =
+        |index: usize| index != 0 && object.symbols.get(index).is_some_and(|s| s.name == function.as_bytes());
+    let slots: Vec<u64> = object.relocs.iter().filter(|reloc| names_it(reloc.symbol)).map(|reloc| reloc.at).collect();
     if slots.is_empty() {
         return false;
     }
-    let code: Vec<(u64, &[u8])> = object
-        .loads()
-        .iter()
-        .filter(|load| load.flags.execute)
-        .filter_map(|load| Some((load.vaddr.0, object.memory(load.vaddr.0, load.file_size).ok()?)))
-        .collect();
-    // Jumps through a slot: the PLT stub, or the call itself.
-    let mut stubs = Vec::new();
-    let mut calls: Vec<(&[u8], usize)> = Vec::new();
-    for &(start, bytes) in &code {
-        for at in bytes.find_iter(b"\xff").filter(|at| at + 6 <= bytes.len()) {
-            let target = relative(start, bytes, at + 2);
-            match bytes[at + 1] {
-                0x25 if slots.contains(&target) => {
-                    stubs.push(start + at as u64);
-                    calls.push((bytes, at));
-                }
-                0x15 if slots.contains(&target) => calls.push((bytes, at)),
-                _ => {}
-            }
-        }
-    }
-    // A stub may begin with endbr64 (4 bytes) and the prefix `bnd` (1).
-    let is_stub = |target: u64| stubs.iter().any(|stub| target <= *stub && target + 5 >= *stub);
-    let direct = calls.len();
-    for &(start, bytes) in code.iter().filter(|_| !stubs.is_empty()) {
-        let near = bytes.iter().enumerate().filter(|(at, byte)| matches!(byte, 0xe8 | 0xe9) && at + 5 <= bytes.len());
-        calls.extend(near.filter(|(at, _)| is_stub(relative(start, bytes, at + 1))).map(|(at, _)| (bytes, at)));
-    }
-    let next = |bytes: &[u8]| NEXT.iter().any(|pattern| bytes.find(pattern).is_some());
-    if calls.len() == direct && stubs.len() == direct {
-        return code.iter().any(|(_, bytes)| next(bytes));
-    }
-    calls.iter().any(|(bytes, at)| next(&bytes[at.saturating_sub(BEFORE)..*at]))
-}
-
-fn relative(start: u64, bytes: &[u8], at: usize) -> u64 {
-    let displacement = i64::from(u32_at(bytes, at).cast_signed());
-    (start + at as u64 + 4).wrapping_add_signed(displacement)
+    let loads = object.loads();
+    let code = loads.iter().filter(|load| load.flags.execute);
+    let code: Vec<(u64, &[u8])> =
+        code.filter_map(|load| Some((load.vaddr.0, object.memory(load.vaddr.0, load.file_size).ok()?))).collect();
+    object.processor.passes_minus_one(&code, &slots)
 }

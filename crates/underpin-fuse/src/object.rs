@@ -1,9 +1,10 @@
 //! What one library says of itself, as far as a fusion needs it: segments, dynamic symbols with their versions,
 //! relocations, initialisers.
 
+use crate::machine::{Kind, Processor};
 use crate::{Closure, Refusal};
 use underpin_elf::raw::Encoding;
-use underpin_elf::{Class, Elf, Endian, Machine, Segment, SegmentKind, Vaddr};
+use underpin_elf::{Class, Elf, Endian, Segment, SegmentKind, Vaddr};
 
 /// No member is larger than this.
 const LIMIT: u64 = 1 << 40;
@@ -77,7 +78,7 @@ impl Symbol<'_> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reloc {
     pub at: u64,
-    pub kind: u32,
+    pub kind: Kind,
     pub symbol: usize,
     pub addend: i64,
 }
@@ -87,6 +88,7 @@ pub(crate) struct Reloc {
 pub(crate) struct Object<'a> {
     pub bytes: &'a [u8],
     pub elf: Elf,
+    pub processor: Processor,
     pub symbols: Vec<Symbol<'a>>,
     /// By version index; entry 0 and 1 have none.
     pub versions: Vec<Option<Version<'a>>>,
@@ -98,6 +100,8 @@ pub(crate) struct Object<'a> {
     pub needed: Vec<&'a [u8]>,
     pub flags: u64,
     pub symbolic: bool,
+    /// The entries of its dynamic section that say something by being there ([`Processor::is_mark`]).
+    pub marks: Vec<u64>,
 }
 
 pub(crate) fn read_all<'a>(closure: &Closure<'a>) -> Result<Vec<Object<'a>>, Refusal> {
@@ -105,11 +109,8 @@ pub(crate) fn read_all<'a>(closure: &Closure<'a>) -> Result<Vec<Object<'a>>, Ref
         let refused = |error| Refusal::Malformed { path: member.path.clone(), error };
         let elf = Elf::read(member.bytes).map_err(|error| Malformed { what: error.to_string(), at: 0 });
         let elf = elf.map_err(refused)?;
-        let ident = elf.ident;
-        if ident.class != Class::Elf64 || ident.endian != Endian::Little || ident.machine != Machine::X86_64 {
-            return Err(Refusal::Machine { path: member.path.clone() });
-        }
-        Object::read(member.bytes, elf).map_err(refused)
+        let processor = Processor::of(&elf.ident).ok_or_else(|| Refusal::Machine { path: member.path.clone() })?;
+        Object::read(member.bytes, elf, processor).map_err(refused)
     };
     closure.objects.iter().map(read).collect()
 }
@@ -127,13 +128,15 @@ struct Tags {
     needed: Vec<u64>,
     flags: u64,
     symbolic: bool,
+    marks: Vec<u64>,
 }
 
 impl<'a> Object<'a> {
-    fn read(bytes: &'a [u8], elf: Elf) -> Result<Object<'a>, Malformed> {
+    fn read(bytes: &'a [u8], elf: Elf, processor: Processor) -> Result<Object<'a>, Malformed> {
         let mut object = Object {
             bytes,
             elf,
+            processor,
             symbols: Vec::new(),
             versions: Vec::new(),
             relocs: Vec::new(),
@@ -144,6 +147,7 @@ impl<'a> Object<'a> {
             needed: Vec::new(),
             flags: 0,
             symbolic: false,
+            marks: Vec::new(),
         };
         let Some(dynamic) = object.elf.dynamic.clone() else { return malformed("no dynamic section", 0) };
         let tags = object.tags()?;
@@ -161,6 +165,7 @@ impl<'a> Object<'a> {
         object.fini = tags.fini.filter(|at| *at != 0 && *at < LIMIT);
         (object.init_array, object.fini_array) = (tags.init_array, tags.fini_array);
         (object.flags, object.symbolic) = (tags.flags, tags.symbolic || tags.flags & 2 != 0);
+        object.marks = tags.marks;
         object.check()?;
         Ok(object)
     }
@@ -250,6 +255,7 @@ impl<'a> Object<'a> {
                 35 => tags.relr.1 = value,
                 36 => tags.relr.0 = value,
                 17 => return malformed("relocations without addends (DT_REL)", value),
+                tag if self.processor.is_mark(tag) => tags.marks.push(tag),
                 _ => {}
             }
         }
@@ -366,7 +372,8 @@ impl<'a> Object<'a> {
             for raw in self.memory(at, size)?.chunks_exact(24) {
                 let info = u64_at(raw, 8);
                 let symbol = (info >> 32) as usize;
-                let (at, kind, addend) = (u64_at(raw, 0), info as u32, u64_at(raw, 16).cast_signed());
+                let kind = self.processor.kind(info as u32);
+                let (at, addend) = (u64_at(raw, 0), u64_at(raw, 16).cast_signed());
                 relocs.push(Reloc { at, kind, symbol, addend });
             }
         }
@@ -381,7 +388,7 @@ impl<'a> Object<'a> {
         let mut next = 0u64;
         let mut push = |at: u64| -> Result<(), Malformed> {
             let addend = u64_at(self.memory(at, 8)?, 0).cast_signed();
-            relocs.push(Reloc { at, kind: crate::relocate::RELATIVE, symbol: 0, addend });
+            relocs.push(Reloc { at, kind: Kind::Relative, symbol: 0, addend });
             Ok(())
         };
         for raw in self.memory(at, size)?.chunks_exact(8) {

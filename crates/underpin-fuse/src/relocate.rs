@@ -2,27 +2,12 @@
 
 use crate::bind::{RefClass, Scope, Target};
 use crate::layout::Layout;
+use crate::machine::Kind;
 use crate::object::{Object, Reloc, SHN_ABS, STB_LOCAL, STB_WEAK, STT_IFUNC, STT_TLS, Version};
 use crate::{Binding, Refusal};
 use bstr::BString;
 use std::collections::HashMap;
 use underpin_elf::SegmentKind;
-
-pub(crate) const NONE: u32 = 0;
-pub(crate) const ABSOLUTE: u32 = 1;
-pub(crate) const GLOB_DAT: u32 = 6;
-pub(crate) const JUMP_SLOT: u32 = 7;
-pub(crate) const RELATIVE: u32 = 8;
-pub(crate) const DTPMOD: u32 = 16;
-pub(crate) const DTPOFF: u32 = 17;
-pub(crate) const TPOFF: u32 = 18;
-pub(crate) const TLSDESC: u32 = 36;
-pub(crate) const IRELATIVE: u32 = 37;
-
-/// Whether the fused file can express a type at all.
-pub(crate) fn is_known(kind: u32) -> bool {
-    matches!(kind, NONE | ABSOLUTE | GLOB_DAT | JUMP_SLOT | RELATIVE | DTPMOD | DTPOFF | TPOFF | TLSDESC | IRELATIVE)
-}
 
 /// A reference that stays a look-up: what the fused file's symbol table must ask for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -37,7 +22,7 @@ pub(crate) struct Outside<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NewReloc {
     pub at: u64,
-    pub kind: u32,
+    pub kind: Kind,
     /// Index into [`Relocated::outside`].
     pub outside: Option<usize>,
     pub addend: i64,
@@ -75,10 +60,14 @@ impl<'a> Relocator<'_, 'a> {
         for member in &self.layout.members {
             let mut known: HashMap<(usize, RefClass), Target> = HashMap::new();
             let facts = &self.objects[member.object];
-            let pairs: HashMap<u64, ()> =
-                facts.relocs.iter().filter(|reloc| reloc.kind == DTPOFF).map(|reloc| (reloc.at, ())).collect();
+            let pairs: HashMap<u64, ()> = facts
+                .relocs
+                .iter()
+                .filter(|reloc| reloc.kind == Kind::ModuleOffset)
+                .map(|reloc| (reloc.at, ()))
+                .collect();
             for reloc in &facts.relocs {
-                if reloc.kind != NONE {
+                if reloc.kind != Kind::None {
                     self.one(member.object, reloc, &mut known, &pairs, &mut out)?;
                 }
             }
@@ -99,7 +88,7 @@ impl<'a> Relocator<'_, 'a> {
         let push = |out: &mut Relocated<'a>, kind, outside, addend| {
             out.relocs.push(NewReloc { at, kind, outside, addend });
         };
-        if matches!(reloc.kind, RELATIVE | IRELATIVE) {
+        if matches!(reloc.kind, Kind::Relative | Kind::Indirect) {
             push(out, reloc.kind, None, reloc.addend.wrapping_add(base.cast_signed()));
             return Ok(());
         }
@@ -114,8 +103,8 @@ impl<'a> Relocator<'_, 'a> {
         let symbol = self.objects[object].symbols.get(index).filter(|_| index != 0);
         let offset = symbol.map_or(0, |symbol| symbol.value);
         match reloc.kind {
-            DTPMOD => {
-                push(out, DTPMOD, None, 0);
+            Kind::Module => {
+                push(out, Kind::Module, None, 0);
                 if !pairs.contains_key(&(reloc.at + 8)) {
                     let word =
                         self.objects[from].memory(reloc.at + 8, 8).map_err(|error| self.malformed(from, error))?;
@@ -123,8 +112,10 @@ impl<'a> Relocator<'_, 'a> {
                     out.words.push((at + 8, word));
                 }
             }
-            DTPOFF => out.words.push((at, offset.wrapping_add(self.tls(object)).wrapping_add_signed(reloc.addend))),
-            TPOFF | TLSDESC => {
+            Kind::ModuleOffset => {
+                out.words.push((at, offset.wrapping_add(self.tls(object)).wrapping_add_signed(reloc.addend)))
+            }
+            Kind::ThreadOffset | Kind::Descriptor => {
                 push(
                     out,
                     reloc.kind,
@@ -137,7 +128,7 @@ impl<'a> Relocator<'_, 'a> {
         Ok(())
     }
 
-    /// The address of a member's symbol, as R_X86_64_64, GLOB_DAT and JUMP_SLOT have it.
+    /// The address of a member's symbol, as relocations of data, of the global offset table and of calls have it.
     fn address(
         &self,
         from: usize,
@@ -146,20 +137,22 @@ impl<'a> Relocator<'_, 'a> {
         at: u64,
         out: &mut Relocated<'a>,
     ) -> Result<(), Refusal> {
-        // glibc adds the addend of R_X86_64_64 alone.
-        let addend = if reloc.kind == ABSOLUTE { reloc.addend } else { 0 };
+        let processor = self.objects[from].processor;
+        let addend = if processor.adds_addend(reloc.kind) { reloc.addend } else { 0 };
         let symbol = &self.objects[object].symbols[index];
-        let refused =
-            |why| Err(Refusal::Relocation { path: self.paths[from].clone(), kind: reloc.kind, at: reloc.at, why });
+        let refused = |why| {
+            let (path, kind) = (self.paths[from].clone(), processor.number_of(reloc.kind));
+            Err(Refusal::Relocation { path, kind, at: reloc.at, why })
+        };
         let address = symbol.value.wrapping_add(self.base(object)).cast_signed();
         match symbol.kind() {
             STT_TLS => return refused("the address of a thread-local symbol"),
             STT_IFUNC if addend != 0 => return refused("an offset into what an IFUNC returns"),
-            STT_IFUNC => out.relocs.push(NewReloc { at, kind: IRELATIVE, outside: None, addend: address }),
+            STT_IFUNC => out.relocs.push(NewReloc { at, kind: Kind::Indirect, outside: None, addend: address }),
             _ if symbol.section == SHN_ABS => out.words.push((at, symbol.value.wrapping_add_signed(addend))),
             _ => {
                 let addend = address.wrapping_add(addend);
-                out.relocs.push(NewReloc { at, kind: RELATIVE, outside: None, addend });
+                out.relocs.push(NewReloc { at, kind: Kind::Relative, outside: None, addend });
             }
         }
         Ok(())

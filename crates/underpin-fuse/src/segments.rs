@@ -1,8 +1,7 @@
 //! The ELF header and the program headers.
 
-use crate::layout::{Layout, PAGE};
+use crate::layout::Layout;
 use crate::object::Object;
-use crate::protect;
 
 const PT_LOAD: u32 = 1;
 const PT_DYNAMIC: u32 = 2;
@@ -11,13 +10,13 @@ const PT_TLS: u32 = 7;
 const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
 const PT_GNU_STACK: u32 = 0x6474_e551;
 const PT_GNU_RELRO: u32 = 0x6474_e552;
+const PT_GNU_PROPERTY: u32 = 0x6474_e553;
 
 const READ: u32 = 4;
 const WRITE: u32 = 2;
 const EXECUTE: u32 = 1;
 
 const ET_DYN: u16 = 3;
-const EM_X86_64: u16 = 62;
 /// Sizes of the ELF header, a program header and a section header.
 const SIZES: [u16; 3] = [64, 56, 64];
 
@@ -52,7 +51,7 @@ pub(crate) fn write(out: &mut [u8], objects: &[Object], layout: &Layout, own: &O
     let mut head = Vec::with_capacity(layout.head as usize);
     // 64 bits, little-endian, version 1, System V.
     head.extend(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0");
-    for half in [ET_DYN, EM_X86_64, 1, 0] {
+    for half in [ET_DYN, layout.processor.number(), 1, 0] {
         head.extend(half.to_le_bytes());
     }
     // No entry point; the program headers follow; no section headers so far, no flags.
@@ -75,7 +74,7 @@ pub(crate) fn write(out: &mut [u8], objects: &[Object], layout: &Layout, own: &O
 
 /// The first page, and the segments of members, moved.
 fn of_members(objects: &[Object], layout: &Layout) -> Vec<Segment> {
-    let first = part(PT_LOAD, READ, 0, 0, layout.head, PAGE);
+    let first = part(PT_LOAD, READ, 0, 0, layout.head, layout.page);
     let loads = layout.members.iter().flat_map(|place| {
         objects[place.object].loads().into_iter().map(move |load| {
             let flag = |set: bool, flag: u32| if set { flag } else { 0 };
@@ -86,7 +85,7 @@ fn of_members(objects: &[Object], layout: &Layout) -> Vec<Segment> {
                 address: load.vaddr.0.wrapping_add(place.base),
                 file_size: load.file_size,
                 memory_size: load.memory_size,
-                align: PAGE,
+                align: layout.page,
             }
         })
     });
@@ -100,14 +99,17 @@ fn of_file(layout: &Layout, own: &Own) -> Vec<Segment> {
     let in_tables = |address: u64| address - layout.tables.0 + layout.tables.1;
     let note = layout.head - own.note;
     let mut all = vec![
-        part(PT_LOAD, READ | WRITE, offset, data, size, PAGE),
-        part(PT_LOAD, READ | EXECUTE, layout.code.1, layout.code.0, protect::CODE.len() as u64, PAGE),
-        part(PT_LOAD, READ, layout.tables.1, layout.tables.0, own.tables - layout.tables.0, PAGE),
+        part(PT_LOAD, READ | WRITE, offset, data, size, layout.page),
+        part(PT_LOAD, READ | EXECUTE, layout.code.1, layout.code.0, layout.processor.protect_size(), layout.page),
+        part(PT_LOAD, READ, layout.tables.1, layout.tables.0, own.tables - layout.tables.0, layout.page),
         part(PT_DYNAMIC, READ | WRITE, in_data(layout.dynamic), layout.dynamic, layout.dynamic_size, 8),
     ];
     if layout.tls_memory > 0 {
         let image = part(PT_TLS, READ, offset, layout.tls_address, layout.tls_file, layout.tls_align);
         all.push(Segment { memory_size: layout.tls_memory, ..image });
+    }
+    if layout.property.1 > 0 {
+        all.push(part(PT_GNU_PROPERTY, READ, layout.property.0, layout.property.0, layout.property.1, 8));
     }
     all.extend([
         part(PT_NOTE, READ, note, note, own.note, 4),

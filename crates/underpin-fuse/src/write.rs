@@ -11,7 +11,7 @@ use crate::sections::{
     SHT_DYNAMIC, SHT_FINI_ARRAY, SHT_INIT_ARRAY, SHT_NOBITS, SHT_NOTE, SHT_PROGBITS, SHT_STRTAB, SHT_SYMTAB, SYMBOL,
 };
 use crate::tables::{Maker, Tables};
-use crate::{Closure, Fused, Names, Plan, Refusal, frames, note, protect, segments};
+use crate::{Closure, Fused, Names, Plan, Refusal, frames, note, property, protect, segments};
 use bstr::{BString, ByteSlice};
 use std::collections::HashSet;
 use underpin_elf::{Notes, SegmentKind};
@@ -31,7 +31,9 @@ pub(crate) fn write(closure: &Closure, objects: &[Object], plan: &Plan, names: &
     let requests = requests(closure, objects, plan);
     let mut notes = merged(closure, objects, plan);
     let needed = (requests.shared.len() + requests.own.len()) as u64;
-    let layout = Layout::new(objects, &plan.members, note::write(&notes).len() as u64, needed);
+    let properties = property::of_all(objects, &plan.members);
+    let sizes = (properties.len() as u64, note::write(&notes).len() as u64);
+    let layout = Layout::new(objects, &plan.members, sizes, needed);
     let paths: Vec<BString> = closure.objects.iter().map(|member| member.path.clone()).collect();
     let scope = Scope::new(objects, &closure.initialisation);
     let relocator = Relocator { objects, paths: &paths, scope: &scope, layout: &layout };
@@ -51,7 +53,7 @@ pub(crate) fn write(closure: &Closure, objects: &[Object], plan: &Plan, names: &
     let mut tables = maker.make(&relocated.outside);
     let arrays = Arrays::new(closure, objects, &layout, &mut relocated).map_err(malformed)?;
     let frames = frames::collect(objects, &layout).map_err(malformed)?;
-    let writer = Writer { objects, layout: &layout, requests: &requests, names };
+    let writer = Writer { objects, layout: &layout, requests: &requests, names, properties: &properties };
     for (note, member) in notes.iter_mut().zip(&plan.members) {
         note.base = layout.place_of(*member).map_or(0, |place| place.base);
     }
@@ -137,6 +139,8 @@ struct Writer<'w, 'a> {
     layout: &'w Layout,
     requests: &'w Requests,
     names: &'w Names,
+    /// The note of properties, empty if there is none.
+    properties: &'w [u8],
 }
 
 impl Writer<'_, '_> {
@@ -154,14 +158,20 @@ impl Writer<'_, '_> {
         let mut loaded = Loaded::new(layout, members.sections.clone());
         let note = note::write(notes).len() as u64;
         loaded.list.push(Section::allocated(b".note.underpin", SHT_NOTE, layout.head - note, layout.head - note, note));
+        if let (at, size @ 1..) = layout.property {
+            let section = Section::allocated(b".note.gnu.property", SHT_NOTE, at, at, size);
+            loaded.list.push(Section { align: 8, ..section });
+        }
         let dynstr = loaded.add_lookup(&mut dynamic, tables);
-        loaded.add_relocations(&mut dynamic, relocated, dynstr - 1);
+        loaded.add_relocations(&mut dynamic, relocated, layout.processor, dynstr - 1);
         let too_far = || Refusal::Program { path: self.names.soname.clone(), why: "larger than 2 GiB".to_owned() };
         let frames = frames::bytes(frames, loaded.parts.at).ok_or_else(too_far)?;
         let frames = loaded.put(b".eh_frame_hdr", SHT_PROGBITS, Link::default(), frames);
         let ranges = protect::ranges(self.objects, layout, loaded.parts.at).ok_or_else(too_far)?;
         let ranges = loaded.put(b".rodata.relro", SHT_PROGBITS, Link::default(), ranges);
         dynamic.add_start(layout, arrays, relocated);
+        let marks = layout.members.iter().map(|place| self.objects[place.object].marks.as_slice());
+        layout.processor.marks(marks).into_iter().for_each(|tag| dynamic.add(tag, 0));
         let Loaded { parts, mut list } = loaded;
         self.data_sections(arrays, dynstr, &mut list);
         let mut out = self.body(relocated, notes, &parts, &dynamic, ranges.0)?;
@@ -201,7 +211,8 @@ impl Writer<'_, '_> {
         // Up to the end of the page: what a tool writes anew must still fill the segment that becomes read-only.
         let end = layout.fini_array + arrays.fini_size();
         add(b".data.rel.ro", SHT_PROGBITS, 0, end, layout.data.0 + layout.data.2 - end, 0, 0);
-        let code = Section::allocated(b".text", SHT_PROGBITS, layout.code.0, layout.code.1, protect::CODE.len() as u64);
+        let code =
+            Section::allocated(b".text", SHT_PROGBITS, layout.code.0, layout.code.1, layout.processor.protect_size());
         list.push(Section { flags: ALLOC | EXECUTE, ..code });
     }
 
@@ -218,6 +229,7 @@ impl Writer<'_, '_> {
         let mut put = |at: u64, bytes: &[u8]| out[at as usize..at as usize + bytes.len()].copy_from_slice(bytes);
         let note = note::write(notes);
         put(layout.head - note.len() as u64, &note);
+        put(layout.property.0, self.properties);
         for place in &layout.members {
             put(place.file, &self.objects[place.object].bytes[..place.size as usize]);
             if let Some(tls) = self.objects[place.object].segment(SegmentKind::Tls)
@@ -238,7 +250,7 @@ impl Writer<'_, '_> {
             }
         }
         put(layout.dynamic - layout.data.0 + layout.data.1, dynamic.bytes());
-        put(layout.code.1, &protect::function(layout.code.0, ranges));
+        put(layout.code.1, &layout.processor.protect(layout.code.0, ranges));
         for (at, bytes) in &parts.parts {
             put(*at, bytes);
         }

@@ -2,40 +2,42 @@
 
 mod support;
 
-use support::{contents, fuse, library, program};
+use support::{NATIVE, Target, contents, fuse};
 use underpin_elf::{Elf, SegmentKind};
 use underpin_fuse::{Closure, Names, note};
 use underpin_test_support::{Fixture, Output, Random};
 
-fn three(fixture: &Fixture) -> std::path::PathBuf {
+fn three(target: Target, fixture: &Fixture) -> std::path::PathBuf {
     for name in ["one", "two", "three"] {
         let source = format!(
             "#include <stdio.h>\nint {name}_data = 1; const char *const {name}_table[600] = {{ \"a\", \"b\" }}; static __thread int t = 3;\n\
              const void *{name}_place(void) {{ return {name}_table; }}\nint {name}(int n) {{ return n > 8 ? fprintf(stderr, \"x\") : {name}_data + t++; }}"
         );
-        library(fixture, name, &source, &["-Wl,-z,relro"]);
+        target.library(fixture, name, &source, &["-Wl,-z,relro"]);
     }
     let main = "#include <stdio.h>\n#include <stdlib.h>\nint one(int), two(int), three(int); const void *two_place(void);\n\
         int main(int n, char **v) { if (n > 1) { FILE *m = fopen(\"/proc/self/maps\", \"r\"); unsigned long a, b, p = (unsigned long) two_place(); char r[8], l[4096];\n\
         while (fgets(l, sizeof l, m)) if (sscanf(l, \"%lx-%lx %7s\", &a, &b, r) == 3) { if (a <= p && p < b) puts(r); if (r[1] == 'w' && r[2] == 'x') puts(\"W+X\"); } return 0; }\n\
         printf(\"%d\\n\", one(1) + two(2) + three(3)); return 0; }";
-    program(fixture, main, &["-lone", "-ltwo", "-lthree"])
+    target.program(fixture, main, &["-lone", "-ltwo", "-lthree"])
 }
 
 #[test]
 fn no_segment_is_writable_and_executable_and_constants_are_read_only_after_start() {
-    let fixture = Fixture::new();
-    let trial = fuse(&fixture, &three(&fixture));
-    let elf = Elf::read(std::fs::read(&trial.file).expect("the file").as_slice()).expect("an ELF file");
-    assert!(elf.loads().all(|load| !(load.flags.write && load.flags.execute)));
-    assert!(elf.segment(SegmentKind::Stack).is_some_and(|stack| !stack.flags.execute));
-    assert_eq!(trial.same(&fixture, &["maps"]), "r--p\n");
+    for target in Target::all() {
+        let fixture = Fixture::new();
+        let trial = fuse(target, &fixture, &three(target, &fixture));
+        let elf = Elf::read(std::fs::read(&trial.file).expect("the file").as_slice()).expect("an ELF file");
+        assert!(elf.loads().all(|load| !(load.flags.write && load.flags.execute)));
+        assert!(elf.segment(SegmentKind::Stack).is_some_and(|stack| !stack.flags.execute));
+        assert_eq!(trial.same(&fixture, &["maps"]), "r--p\n");
+    }
 }
 
 #[test]
 fn the_note_names_each_member_as_it_was() {
     let fixture = Fixture::new();
-    let trial = fuse(&fixture, &three(&fixture));
+    let trial = fuse(NATIVE, &fixture, &three(NATIVE, &fixture));
     let merged = note::read(&std::fs::read(&trial.file).expect("the file")).expect("a note");
     let paths: Vec<String> = merged.iter().map(|member| member.path.to_string()).collect();
     assert_eq!(paths, trial.members);
@@ -49,7 +51,7 @@ fn the_note_names_each_member_as_it_was() {
 #[test]
 fn it_starts_after_strip_and_objcopy_and_readelf_finds_no_fault() {
     let fixture = Fixture::new();
-    let trial = fuse(&fixture, &three(&fixture));
+    let trial = fuse(NATIVE, &fixture, &three(NATIVE, &fixture));
     let file = trial.file.to_str().expect("UTF-8");
     let said = Output::of(fixture.command("readelf").args(["-aW", file]));
     assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""));
@@ -63,7 +65,7 @@ fn it_starts_after_strip_and_objcopy_and_readelf_finds_no_fault() {
 #[test]
 fn debuggers_name_functions_and_members() {
     let fixture = Fixture::new();
-    let trial = fuse(&fixture, &three(&fixture));
+    let trial = fuse(NATIVE, &fixture, &three(NATIVE, &fixture));
     let text = fixture.must("nm", ["-S", "--defined-only", trial.file.to_str().expect("UTF-8")]);
     assert!(text.lines().any(|line| line.ends_with(" t two_place")), "{text}");
     let sections = fixture.must("readelf", ["-SW", trial.file.to_str().expect("UTF-8")]);
@@ -73,7 +75,7 @@ fn debuggers_name_functions_and_members() {
 #[test]
 fn damaged_members_are_refused_or_fused_but_never_a_panic() {
     let fixture = Fixture::new();
-    let program = three(&fixture);
+    let program = three(NATIVE, &fixture);
     let (resolved, contents) = contents(&program);
     let names = Names { soname: "fused.so".into(), links: "/nowhere".into() };
     let victim = resolved.objects.iter().position(|object| object.path.ends_with(b"libtwo.so")).expect("a member");
