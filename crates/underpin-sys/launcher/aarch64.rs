@@ -48,7 +48,7 @@ global_asm!(
     "  b {before}",
     ".balign 8",
     "underpin_launcher_params:",
-    "  .ascii \"underpin-bundle2\"",
+    "  .ascii \"underpin-bundle3\"",
     "  .quad 0",
     begin = sym crate::start::begin,
     after = sym crate::start::after,

@@ -49,6 +49,10 @@ pub struct Head {
     /// Offset of the word that DT_PREINIT_ARRAY points to, or 0: with it the loader calls the launcher once more before
     /// any initialiser runs, and libraries are copied in part only.
     pub preinit: usize,
+    /// File: where in the file the code is that the loader's system calls jump to (`hooks`), and its size; 0 if the
+    /// loader is as it was, and libraries are copied to memory for it.
+    pub hooks: usize,
+    pub hooks_size: usize,
     /// Written by the launcher: room used so far.
     pub room_used: usize,
     /// Written by the launcher: length of the top's path, which is the first string in the room.
@@ -65,7 +69,7 @@ pub const FORM_FILE: usize = 1;
 pub struct Object {
     /// Index of its DT_NEEDED in the program's dynamic section, or [`NO_SLOT`].
     pub slot: usize,
-    /// Offset of its path below the top (directory), or of its name (file).
+    /// Offset of its path below the top (directory), of its name (file), or of its path that `hooks` know (file).
     pub name: usize,
     /// File: where it is in the file, how many bytes its segments need, and how many from its start the loader reads
     /// before any code of it runs, besides what is writable.

@@ -76,8 +76,13 @@ impl Header {
     }
 }
 
-/// Maps the loader that is at `place` of a file.
-pub fn map(descriptor: Descriptor, place: usize, page: usize) -> Result<Loaded, Failure> {
+/// Maps the loader that is at `place` of a file, and what is at another place and of a size right behind it.
+pub fn map(
+    descriptor: Descriptor,
+    place: usize,
+    (more, more_size): (usize, usize),
+    page: usize,
+) -> Result<Loaded, Failure> {
     let mut start = Start::empty();
     let read = calls::read_at(descriptor, &mut start.0, place)?;
     let (header, loads) = headers(&start, read).ok_or(Failure::NotALoader)?;
@@ -93,11 +98,18 @@ pub fn map(descriptor: Descriptor, place: usize, page: usize) -> Result<Loaded, 
         return Err(Failure::NotALoader);
     }
     let flags = calls::MAP_PRIVATE | calls::MAP_ANONYMOUS;
-    let reservation = Mapping { address: 0, size: high - low, protection: calls::PROT_NONE, flags, file: None };
+    let reservation = Mapping { address: 0, size: high - low + up(more_size), protection: calls::PROT_NONE, flags, file: None };
     // SAFETY: the kernel chooses a free place.
     let base = unsafe { calls::map(&reservation) }?.wrapping_sub(low);
     for load in loads {
         segment(&load, base, (descriptor, place), page)?;
+    }
+    if more_size > 0 {
+        let (address, protection) = (base.wrapping_add(high), calls::PROT_READ | calls::PROT_EXEC);
+        let flags = calls::MAP_PRIVATE | calls::MAP_FIXED;
+        let mapping = Mapping { address, size: more_size, protection, flags, file: Some((descriptor, more)) };
+        // SAFETY: the end of the reservation, which no segment reaches.
+        unsafe { calls::map(&mapping) }?;
     }
     Ok(Loaded { base, entry: base.wrapping_add(header.entry as usize) })
 }

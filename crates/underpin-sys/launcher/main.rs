@@ -20,6 +20,8 @@ mod arch;
 mod calls;
 mod charsets;
 mod head;
+#[cfg(target_arch = "x86_64")]
+mod hooks;
 mod load;
 mod maps;
 mod memory;

@@ -89,7 +89,8 @@ pub unsafe extern "C" fn begin(stack: *mut usize, params: *const u8, after: usiz
     auxiliary.set(aux::HEADERS, bundle.now(head.headers) as usize);
     auxiliary.set(aux::HEADER_COUNT, head.header_count);
     auxiliary.set(aux::BASE, loaded.base);
-    let comes_back = (head.form == FORM_FILE && head.preinit == 0) || head.charsets_of != 0;
+    let copied = head.form == FORM_FILE && head.hooks_size == 0;
+    let comes_back = (copied && head.preinit == 0) || head.charsets_of != 0;
     let entry = if comes_back { after } else { bundle.now(head.entry) as usize };
     auxiliary.set(aux::ENTRY, entry);
     loaded.entry
@@ -128,7 +129,7 @@ pub unsafe extern "C" fn after(stack: *mut usize, params: *const u8) -> usize {
     // SAFETY: the caller's promise.
     let bundle = unsafe { Bundle::at(params) };
     let head = bundle.head();
-    if head.form == FORM_FILE {
+    if head.form == FORM_FILE && head.hooks_size == 0 {
         // SAFETY: the loader hands the stack on as the kernel made it.
         let page = unsafe { Auxiliary::behind(stack) }.get(aux::PAGE_SIZE).unwrap_or(4096);
         crate::share::all(bundle, page);
@@ -169,7 +170,7 @@ fn from_directory(bundle: Bundle, auxiliary: &Auxiliary, page: usize) -> load::L
     if name_all(bundle, top.text()).is_none() {
         stop(b"the path is too long: ", top.text(), 36, b"move the bundle to a shorter one");
     }
-    finish(descriptor, 0, page, top.text())
+    finish(descriptor, (0, (0, 0)), page, top.text())
 }
 
 /// Finds the top of the bundle and opens its loader: by `/proc/self/exe`, and, if that does not lead there, by the
@@ -232,8 +233,13 @@ fn interpreter(bundle: Bundle, parts: &[&[u8]]) -> Option<()> {
     Some(())
 }
 
-fn finish(descriptor: Descriptor, place: usize, page: usize, shown: &[u8]) -> load::Loaded {
-    let loaded = load::map(descriptor, place, page);
+fn finish(
+    descriptor: Descriptor,
+    (place, more): (usize, (usize, usize)),
+    page: usize,
+    shown: &[u8],
+) -> load::Loaded {
+    let loaded = load::map(descriptor, place, more, page);
     calls::close(descriptor);
     match loaded {
         Ok(loaded) => loaded,
@@ -251,15 +257,21 @@ fn from_file(bundle: Bundle, page: usize) -> load::Loaded {
         Ok(descriptor) => descriptor,
         Err(error) => stop(b"no ", own.to_bytes(), error, PROC),
     };
-    for index in 0..bundle.head().object_count {
-        provide(bundle, descriptor, index);
+    let head = bundle.head();
+    for index in 0..head.object_count {
+        if head.hooks_size == 0 {
+            provide(bundle, descriptor, index);
+        } else {
+            // SAFETY: the bundler made that many records.
+            let (slot, name) = unsafe { ((*bundle.object(index)).slot, (*bundle.object(index)).name) };
+            names::point(bundle, slot, bundle.at_offset(name));
+        }
     }
-    for index in 0..bundle.head().fixup_count {
+    for index in 0..head.fixup_count {
         fix(bundle, index);
     }
-    let head = bundle.head();
     let _ = interpreter(bundle, &[names::text(bundle, head.search)]);
-    finish(descriptor, head.loader, page, b"/proc/self/exe")
+    finish(descriptor, (head.loader, (head.hooks, head.hooks_size)), page, b"/proc/self/exe")
 }
 
 /// Puts one library into a file in memory and makes the program's DT_NEEDED name it by its descriptor.

@@ -3,8 +3,8 @@
 //! glibc's loader lists and stops if LD_TRACE_LOADED_OBJECTS is set; the bundle is started for that the way a user
 //! starts it, launcher included. musl's lists when it is called with `--list`. The program itself never runs.
 
-use super::BundleError;
-use super::model::{BundlePlan, Form, IncludedBecause};
+use super::model::{BundlePlan, Form, IncludedBecause, file_name};
+use super::{BundleError, hooks};
 use bstr::{BString, ByteSlice, ByteVec};
 use serde::Serialize;
 use std::io;
@@ -95,7 +95,10 @@ fn glibc(plan: &BundlePlan, entry: &Path) -> Result<BundleCheck, BundleError> {
     for (path, place) in found.iter().zip(expected) {
         let right = match plan.form {
             Form::Directory => *path == top(entry).join(place.to_path_lossy()),
-            Form::File => path.starts_with("/proc/self/fd/"),
+            Form::File => {
+                let name = Path::new(hooks::FOLDER).join(file_name(place.as_bstr()).to_path_lossy());
+                *path == name || path.starts_with("/proc/self/fd/")
+            }
         };
         if !right {
             return Err(BundleError::Judge(format!("{} is mapped instead of {}", path.display(), place.as_bstr())));

@@ -2,7 +2,7 @@
 
 use super::graft::{Charsets, Graft, Named, Source, Stored, alignment, loaded_size};
 use super::model::{BundlePlan, Form, IncludedBecause, Item, file_name, read_error};
-use super::{BundleError, eager, scan};
+use super::{BundleError, eager, hooks, scan};
 use crate::bytes::{Edits, Rename, RewriteOptions, SearchPathEdit, rewrite};
 use bstr::{BString, ByteSlice};
 use underpin_elf::{Elf, Machine};
@@ -66,29 +66,80 @@ pub(super) fn program_of_directory(plan: &BundlePlan, root: &dyn Root) -> Result
     graft(plan, &bytes, named, source, charsets)
 }
 
-/// The complete file of the file form: the program with its launcher, its loader and its libraries.
-pub(super) fn program_of_file(plan: &BundlePlan, root: &dyn Root) -> Result<Vec<u8>, BundleError> {
+/// The complete file of the file form: the program with its launcher, its loader and its libraries. With `copied`, libraries
+/// are copied to memory at start even if the loader could map them from the file.
+pub(super) fn program_of_file(plan: &BundlePlan, root: &dyn Root, copied: bool) -> Result<Vec<u8>, BundleError> {
     let own = bytes(root, program(plan)?)?;
     let loader = loader(plan)?;
     let mut parts = vec![(loader, bytes(root, loader)?)];
     for item in plan.closure() {
         parts.push((item, bytes(root, item)?));
     }
+    let handler = plan.launcher.hooks().filter(|_| plan.loader == LoaderKind::Glibc && !copied);
+    match handler {
+        Some(handler) => match mapped_file(plan, &own, &mut parts, handler)? {
+            Some(whole) => Ok(whole),
+            None => copied_file(plan, &own, parts),
+        },
+        None => copied_file(plan, &own, parts),
+    }
+}
+
+/// A file whose libraries are copied to memory at each start.
+fn copied_file(plan: &BundlePlan, own: &[u8], mut parts: Parts<'_>) -> Result<Vec<u8>, BundleError> {
     let fixups = by_path(plan, &mut parts)?;
     let align = alignment(plan.launcher.machine());
     // Names that the launcher writes into a library must not be in what it maps from the file.
     let partial = plan.loader == LoaderKind::Glibc && fixups.iter().all(Vec::is_empty);
-    let eager = if partial { eager::sizes(&own, parts.get(1..).unwrap_or_default()) } else { None };
+    let eager = if partial { eager::sizes(own, parts.get(1..).unwrap_or_default()) } else { None };
     // A first pass determines the program's size with its launcher, which does not depend on the places.
     let stored = places(&parts, eager.as_deref(), 0, plan.launcher.machine());
-    let size = place_all(plan, &own, &parts, (&stored, &fixups))?.len() as u64;
+    let size = place_all(plan, own, &parts, (&stored, &fixups), None)?.len() as u64;
     let stored = places(&parts, eager.as_deref(), size.next_multiple_of(align), plan.launcher.machine());
-    let mut whole = place_all(plan, &own, &parts, (&stored, &fixups))?;
-    for ((_, part), stored) in parts.iter().zip(&stored) {
+    let mut whole = place_all(plan, own, &parts, (&stored, &fixups), None)?;
+    append(&mut whole, &parts, &stored);
+    Ok(whole)
+}
+
+/// A file whose loader maps the libraries from it; `None` if the loader has to stay as it is.
+fn mapped_file(
+    plan: &BundlePlan,
+    own: &[u8],
+    parts: &mut Parts<'_>,
+    handler: &[u8],
+) -> Result<Option<Vec<u8>>, BundleError> {
+    let align = alignment(plan.launcher.machine());
+    let table = |stored: &[Stored]| -> Vec<(BString, u64)> {
+        let libraries = plan.closure().zip(stored.iter().skip(1));
+        let all = libraries.flat_map(|(item, stored)| {
+            item.name.iter().chain(&item.aliases).map(|name| (name.clone(), stored.offset))
+        });
+        all.collect()
+    };
+    let stored = places(parts, None, 0, plan.launcher.machine());
+    let Some(hooked) = hooks::hook(&parts[0].1, handler, &table(&stored)) else { return Ok(None) };
+    let area = hooked.area.len() as u64;
+    let size = place_all(plan, own, parts, (&stored, &[]), Some((0, area)))?.len() as u64;
+    let stored = places(parts, None, size.next_multiple_of(align), plan.launcher.machine());
+    let Some(hooked) = hooks::hook(&parts[0].1, handler, &table(&stored)) else { return Ok(None) };
+    parts[0].1 = hooked.loader;
+    let end = parts.last().zip(stored.last()).map_or(size, |((_, bytes), stored)| stored.offset + bytes.len() as u64);
+    let behind = end.next_multiple_of(align);
+    let mut whole = place_all(plan, own, parts, (&stored, &[]), Some((behind, area)))?;
+    append(&mut whole, parts, &stored);
+    whole.resize(super::head::as_usize(behind), 0);
+    whole.extend(hooked.area);
+    Ok(Some(whole))
+}
+
+/// The loader and the libraries, each with its item.
+type Parts<'a> = Vec<(&'a Item, Vec<u8>)>;
+
+fn append(whole: &mut Vec<u8>, parts: &Parts<'_>, stored: &[Stored]) {
+    for ((_, part), stored) in parts.iter().zip(stored) {
         whole.resize(super::head::as_usize(stored.offset), 0);
         whole.extend_from_slice(part);
     }
-    Ok(whole)
 }
 
 /// Names in one library that refer to others: offset of the name, index of the other library.
@@ -148,12 +199,16 @@ fn place_all(
     own: &[u8],
     parts: &[(&Item, Vec<u8>)],
     (stored, fixups): (&[Stored], &[Fixups]),
+    hooks: Option<(u64, u64)>,
 ) -> Result<Vec<u8>, BundleError> {
     let mut both = parts.iter().zip(stored);
     let Some(((loader, _), place)) = both.next() else { return Err(BundleError::program("no loader")) };
-    let source = Source::File { loader: loader.source.clone(), stored: *place };
-    let mut all: Vec<Named> =
-        both.map(|((item, _), stored)| named(item, item.name.clone().unwrap_or_default(), *stored)).collect();
+    let source = Source::File { loader: loader.source.clone(), stored: *place, hooks };
+    let place = |item: &Item| {
+        let name = item.name.clone().unwrap_or_default();
+        if hooks.is_some() { format!("{}/{name}", hooks::FOLDER).into() } else { name }
+    };
+    let mut all: Vec<Named> = both.map(|((item, _), stored)| named(item, place(item), *stored)).collect();
     for (named, fixups) in all.iter_mut().zip(fixups) {
         named.fixups.clone_from(fixups);
     }

@@ -5,7 +5,7 @@
 //! that has one. On disk the new dynamic section is an ordinary one, with sonames and a DT_RPATH relative to `$ORIGIN`,
 //! so that every tool reads the bundle correctly; the launcher makes it name absolute paths, in memory.
 
-use super::BundleError;
+use super::{BundleError, hooks};
 use super::head::{Head, Launcher, as_usize};
 use bstr::BString;
 use underpin_elf::{Elf, Machine, Segment, SegmentKind};
@@ -39,7 +39,7 @@ const NO_SLOT: u64 = u64::MAX;
 pub(super) struct Named {
     /// The name that objects use for it.
     pub name: BString,
-    /// Its path below the top (directory form), or its name (file form).
+    /// Its path below the top (directory form), its path for `hooks`, or its name (file form).
     pub place: BString,
     /// File form: where it is, how many bytes its segments need, how many are copied at start.
     pub stored: Stored,
@@ -94,6 +94,8 @@ pub(super) enum Source {
         loader: BString,
         /// Where it is in the file.
         stored: Stored,
+        /// Offset and size of the code that its system calls jump to (`hooks`); `None` if libraries are copied for it.
+        hooks: Option<(u64, u64)>,
     },
 }
 
@@ -263,6 +265,7 @@ impl Graft<'_> {
                 let back = "../".repeat(as_usize(*up).saturating_sub(1));
                 [b"$ORIGIN/", back.as_bytes(), libraries, more].concat().into()
             }
+            Source::File { hooks: Some(_), .. } => hooks::FOLDER.into(),
             Source::File { .. } => BString::default(),
         }
     }
@@ -278,7 +281,7 @@ impl Graft<'_> {
                 entries.push((tag::NEEDED, *name));
             }
         }
-        let in_file = matches!(self.source, Source::File { .. });
+        let in_memory = matches!(self.source, Source::File { hooks: None, .. });
         let mut needed = self.elf.dynamic.iter().flat_map(|dynamic| &dynamic.needed);
         for (kind, value) in old {
             if kind == tag::RPATH || kind == tag::RUNPATH {
@@ -289,16 +292,16 @@ impl Graft<'_> {
                 && let Some(index) = self.named.iter().position(|named| named.name == *name)
             {
                 match self.flatten {
-                    // The name stays in addition to the path, because versions are looked up by it; but in the file
-                    // form no library would match a name that is not a soname.
-                    true if in_file && !self.named[index].is_soname => continue,
+                    // The name stays in addition to the path, because versions are looked up by it; but no
+                    // library in memory would match a name that is not a soname.
+                    true if in_memory && !self.named[index].is_soname => continue,
                     true => {}
                     false => slots[index] = Some(entries.len() as u64),
                 }
             }
             entries.push((kind, value));
         }
-        if matches!(self.source, Source::Directory { .. }) {
+        if !in_memory {
             entries.push((tag::RPATH, search));
         }
         if self.is_partial() {
@@ -355,8 +358,9 @@ impl Graft<'_> {
                 head.search = data.text(libraries);
                 data.text(more);
             }
-            Source::File { loader, stored } => {
+            Source::File { loader, stored, hooks } => {
                 head.form = 1;
+                (head.hooks, head.hooks_size) = hooks.unwrap_or_default();
                 head.loader = stored.offset;
                 head.loader_size = stored.needed_size;
                 head.search = data.text(loader);

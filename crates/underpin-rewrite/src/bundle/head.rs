@@ -5,7 +5,10 @@ use super::BundleError;
 use underpin_elf::{Elf, Machine, SegmentKind};
 
 /// The text before the distance from the entry code to the head; its last character is the version of this layout.
-const PARAMS: &[u8; 16] = b"underpin-bundle2";
+const PARAMS: &[u8; 16] = b"underpin-bundle3";
+
+/// The text before the size of the code that the loader's system calls jump to.
+const HOOKS: &[u8; 16] = b"underpin-hooks-1";
 
 /// A launcher's image, as it will be in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +54,14 @@ impl Launcher {
     /// Its size in memory, in bytes.
     pub(super) fn size(&self) -> u64 {
         self.bytes.len() as u64
+    }
+
+    /// The code that the loader's system calls jump to (`underpin-sys`, `launcher/hooks.rs`); its table of names follows
+    /// it. `None` if the machine has none.
+    pub(super) fn hooks(&self) -> Option<&[u8]> {
+        let start = self.bytes.windows(HOOKS.len()).position(|window| window == HOOKS)? + HOOKS.len();
+        let size = u64::from_le_bytes(*self.bytes.get(start..)?.first_chunk()?);
+        self.bytes.get(start + 16..)?.get(..as_usize(size))
     }
 
     /// Its entry point, from its start.
@@ -106,11 +117,13 @@ pub(super) struct Head {
     pub fixups: u64,
     pub fixup_count: u64,
     pub preinit: u64,
+    pub hooks: u64,
+    pub hooks_size: u64,
 }
 
 impl Head {
     /// Its size in bytes: the fields, and three words that the launcher writes.
-    pub const SIZE: u64 = 29 * 8;
+    pub const SIZE: u64 = 31 * 8;
     /// The offset of the last of those words, which DT_PREINIT_ARRAY points to.
     pub const PREINIT: u64 = Head::SIZE - 8;
 
@@ -138,7 +151,7 @@ impl Head {
             self.charsets,
         ];
         let written_by_the_launcher = [0, 0, 0];
-        let last = [self.fixups, self.fixup_count, self.preinit];
+        let last = [self.fixups, self.fixup_count, self.preinit, self.hooks, self.hooks_size];
         fields
             .into_iter()
             .chain(self.functions)

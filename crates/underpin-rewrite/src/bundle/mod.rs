@@ -21,6 +21,7 @@ mod eager;
 mod error;
 mod graft;
 mod head;
+mod hooks;
 mod locale_archive;
 mod locales;
 mod model;

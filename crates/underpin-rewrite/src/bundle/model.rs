@@ -102,6 +102,9 @@ pub struct Item {
     /// Whether that name is its soname, by which loaders recognise it among the loaded objects.
     #[serde(skip)]
     pub(super) is_soname: bool,
+    /// Further names that objects use for it.
+    #[serde(skip)]
+    pub(super) aliases: Vec<BString>,
     /// Names that it uses, and their replacements.
     #[serde(skip)]
     pub(super) renames: Vec<(BString, BString)>,
@@ -138,7 +141,8 @@ pub struct BundlePlan {
 impl Item {
     /// A file that is copied unchanged.
     pub(super) fn file(source: BString, place: BString, reason: IncludedBecause, size: u64) -> Item {
-        Item { source, place, reason, size, name: None, is_soname: false, renames: Vec::new(), content: None }
+        let (aliases, renames) = (Vec::new(), Vec::new());
+        Item { source, place, reason, size, name: None, is_soname: false, aliases, renames, content: None }
     }
 }
 

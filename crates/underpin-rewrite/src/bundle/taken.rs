@@ -76,6 +76,7 @@ impl Taken {
             place: place.into(),
             reason,
             size: object.size,
+            aliases: Vec::new(),
             renames: renames(closure, id),
             is_soname: object.soname.as_ref() == Some(&name),
             name: Some(name),

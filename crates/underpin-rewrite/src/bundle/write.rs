@@ -40,15 +40,22 @@ pub fn write(plan: &BundlePlan, root: &dyn Root, target: &Path, replace: bool) -
     }
     let temporary = Temporary::beside(target)?;
     let make = || {
-        let (entry, size) = if copies::is_file(plan) {
-            file(plan, root, &temporary.path)?
-        } else {
-            directory(plan, root, &temporary.path)?
-        };
-        let check = check(plan, &entry)?;
-        Ok((entry, size, check))
+        if !copies::is_file(plan) {
+            let (entry, size) = directory(plan, root, &temporary.path)?;
+            return Ok((check(plan, &entry)?, entry, size));
+        }
+        let (entry, size) = file(plan, root, &temporary.path, false)?;
+        match check(plan, &entry) {
+            // A loader that cannot be changed that way: it has to be asked as it is.
+            Err(BundleError::Judge(_)) => {
+                fs::remove_file(&entry).map_err(|error| failed(&entry, error))?;
+                let (entry, size) = file(plan, root, &temporary.path, true)?;
+                Ok((check(plan, &entry)?, entry, size))
+            }
+            check => Ok((check?, entry, size)),
+        }
     };
-    let (entry, size, check) = make().map_err(|error| temporary.hidden_in(error, target))?;
+    let (check, entry, size) = make().map_err(|error| temporary.hidden_in(error, target))?;
     let entry = target.join(entry.strip_prefix(&temporary.path).unwrap_or(Path::new("")));
     // Joining an empty path adds a slash.
     let entry = if copies::is_file(plan) { target.to_owned() } else { entry };
@@ -92,8 +99,8 @@ fn directory(plan: &BundlePlan, root: &dyn Root, top: &Path) -> Result<(PathBuf,
     Ok((entry, size))
 }
 
-fn file(plan: &BundlePlan, root: &dyn Root, path: &Path) -> Result<(PathBuf, u64), BundleError> {
-    let bytes = copies::program_of_file(plan, root)?;
+fn file(plan: &BundlePlan, root: &dyn Root, path: &Path, copied: bool) -> Result<(PathBuf, u64), BundleError> {
+    let bytes = copies::program_of_file(plan, root, copied)?;
     put(path, &bytes, 0o755)?;
     Ok((path.to_owned(), bytes.len() as u64))
 }
