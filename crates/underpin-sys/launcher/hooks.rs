@@ -14,7 +14,6 @@
 use core::arch::global_asm;
 
 global_asm!(
-    ".section .text._start, \"ax\", @progbits",
     ".balign 16",
     "  .ascii \"underpin-hooks-1\"",
     "  .quad 5f - 4f",
