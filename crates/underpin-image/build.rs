@@ -56,6 +56,9 @@ fn main() {
     }
 }
 
+/// The layer of the repository's own programs: its sources are beside it, and a carried layer has no folder.
+const NOT_CARRIED: &str = "own";
+
 /// The layers of the repository, as a table of paths and bytes.
 fn layers(table: &Path) -> std::io::Result<()> {
     let root = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../../layers");
@@ -64,7 +67,11 @@ fn layers(table: &Path) -> std::io::Result<()> {
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder)? {
             let path = entry?.path();
-            if path.is_dir() { folders.push(path) } else { files.push(path) }
+            if path.is_dir() {
+                folders.extend((path != root.join(NOT_CARRIED)).then_some(path));
+            } else {
+                files.push(path);
+            }
         }
     }
     files.sort();

@@ -3,7 +3,7 @@
 use crate::cargo_config::CargoConfig;
 use crate::project::{Context, Planned, Project};
 use crate::tool::{Compiler, Dialect, FOLDER_VARIABLE, PLAN_FILE, RustLinker, RustPlan, Tool, ToolPlan};
-use crate::toolchain::{SUPPORT_ARCHIVE, SUPPORT_SOURCE, Toolchain, Toolchains};
+use crate::toolchain::{CompilerFamily, SUPPORT_ARCHIVE, SUPPORT_SOURCE, Toolchain, Toolchains};
 use crate::work::{self, Holder, WorkLock, link, write};
 use crate::{BuildError, CLibrary, Claim, LinkObject, Request, Spec, note_object};
 use sha2::{Digest, Sha256};
@@ -284,7 +284,26 @@ pub(crate) fn tools(
         objects: objects.iter().map(|object| folder.join(format!("{}.o", object.name))).collect(),
         rust,
         portable: None,
+        without_cxx: without_cxx(toolchain, spec.libc),
+        strict: None,
     }
+}
+
+/// Why no C++ is compiled, if the C library is the reason.
+fn without_cxx(toolchain: &Toolchain, libc: CLibrary) -> Option<String> {
+    let library = match toolchain.family? {
+        _ if toolchain.cxx.is_some() => return None,
+        CompilerFamily::Clang => "libc++",
+        _ => "libstdc++",
+    };
+    Some(match libc {
+        CLibrary::Musl => {
+            format!("no C++ for musl: the distribution's {library} is glibc's; zig has one for musl (--toolchain zig)")
+        }
+        CLibrary::Glibc(_) => {
+            "no C++: the compiler came without one; install the package of the same name with g++ in it".to_owned()
+        }
+    })
 }
 
 /// The source of a program that does nothing.

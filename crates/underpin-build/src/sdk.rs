@@ -2,8 +2,8 @@
 
 use crate::plan::{claims, support, tools};
 use crate::project::Project;
-use crate::tool::{Dialect, Portable, ToolPlan};
-use crate::toolchain::{CompilerFamily, LibcOf, Musl, Needs, SUPPORT_SOURCE, Toolchain, Toolchains};
+use crate::tool::{Portable, ToolPlan};
+use crate::toolchain::{CompilerFamily, Needs, SUPPORT_SOURCE, Sysroot, Toolchain, Toolchains};
 use crate::{BuildError, CLibrary, Claim, LinkObject, Request, Step, note_object};
 use std::path::Path;
 
@@ -28,7 +28,7 @@ pub struct Kit {
 }
 
 impl Kit {
-    /// The tools for a request, in a folder that need not exist. `musl`: one to link with, if a compiler needs one.
+    /// The tools for a request, in a folder that need not exist. `sysroot`: what to link with, if a compiler needs it.
     /// `run`: what starts a program of the target here.
     ///
     /// # Errors
@@ -37,15 +37,16 @@ impl Kit {
         request: &Request,
         found: &Toolchains,
         folder: &Path,
-        musl: Option<Musl>,
+        sysroot: Option<Sysroot>,
         run: Vec<String>,
     ) -> Result<Kit, BuildError> {
         let spec = &request.spec;
         let names = folder.join(TOOLS);
-        let mut toolchains = found.clone();
-        // Those of this machine are not in the folder.
-        toolchains.musl = musl.into_iter().collect();
-        toolchains.gcc.retain(|gcc| gcc.libc != LibcOf::MuslWrapper);
+        // The C libraries of this machine are not in the folder.
+        let toolchains = match sysroot {
+            Some(sysroot) => found.clone().with_sysroot(sysroot),
+            None => Toolchains { musl: Vec::new(), ..found.clone() },
+        };
         let needs = |rust| Needs { rust, c: true, cxx: false };
         let choose = |rust| toolchains.choose(spec, request.compiler, needs(rust), &names);
         let toolchain = choose(toolchains.rust.is_some()).or_else(|_| choose(false))?;
@@ -59,7 +60,7 @@ impl Kit {
         if let Some(rust) = &mut plan.rust {
             rust.wrapper = None;
         }
-        plan.portable = Some(Portable { run, without_cxx: without_cxx(&toolchain, spec.libc) });
+        plan.portable = Some(Portable { run });
         let steps = support(&toolchain, folder, &names);
         let sources = if toolchain.support { vec![("find_object.c", SUPPORT_SOURCE)] } else { Vec::new() };
         Ok(Kit { tools: plan.marked(folder), toolchain, objects, claims, steps, sources })
@@ -70,22 +71,4 @@ impl Kit {
     pub fn needs_musl(family: CompilerFamily, libc: CLibrary) -> bool {
         family != CompilerFamily::Zig && libc == CLibrary::Musl
     }
-}
-
-/// Why no C++ is compiled.
-fn without_cxx(toolchain: &Toolchain, libc: CLibrary) -> Option<String> {
-    if toolchain.cxx.is_some() {
-        return None;
-    }
-    let by_zig = toolchain.cc.as_ref().is_some_and(|cc| cc.dialect == Dialect::Zig);
-    Some(match (libc, toolchain.family) {
-        (CLibrary::Musl, Some(CompilerFamily::Clang)) => {
-            "no C++ for musl: the distribution's libc++ is glibc's; an SDK of zig has one for musl (--toolchain zig)"
-        }
-        (CLibrary::Musl, _) if !by_zig => {
-            "no C++ for musl: the distribution's libstdc++ is glibc's; an SDK of zig has one for musl (--toolchain zig)"
-        }
-        _ => "no C++: the compiler came without one; install the package of the same name with g++ in it",
-    }
-    .to_owned())
 }

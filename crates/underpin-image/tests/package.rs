@@ -2,9 +2,10 @@
 
 use std::fs;
 use std::path::Path;
-use underpin_image::ImageError;
+use underpin_image::{ImageError, Target};
 use underpin_image::layer::{Layers, Selection};
-use underpin_image::package::{Package, Tools, build_all, root};
+use underpin_image::package::{Package, RustTools, Tools, beside, build_all, root};
+use underpin_image::plan::{Around, Plan, Recipe};
 use underpin_image::recipe::{Given, Origin};
 use underpin_image::store::{Access, Store};
 
@@ -41,13 +42,21 @@ fn layer(folder: &Path) {
 
 fn build(folder: &Path, store: &Path) -> Result<Vec<Package>, ImageError> {
     let layers = Layers::read(&[folder])?;
-    let selection = Selection {
+    let recipes = layers.closure(&[named("hello")], &selection())?;
+    build_all(&Store::new(store), &recipes, &tools(), Access::Offline, 2, &|_| {})
+}
+
+fn selection() -> Selection {
+    Selection {
         libc: "glibc".to_owned(),
         architecture: std::env::consts::ARCH.to_owned(),
         toolchain: "gcc".to_owned(),
         board: "oci".to_owned(),
-    };
-    let tools = Tools {
+    }
+}
+
+fn tools() -> Tools {
+    Tools {
         libc: "glibc".to_owned(),
         processor: std::env::consts::ARCH.to_owned(),
         debian: "amd64".to_owned(),
@@ -56,10 +65,22 @@ fn build(folder: &Path, store: &Path) -> Result<Vec<Package>, ImageError> {
         triple: format!("{}-linux-gnu", std::env::consts::ARCH),
         starts_here: true,
         is_static: false,
-    };
+        rust: Some(RustTools { identity: "rustc".to_owned(), environment: Vec::new() }),
+    }
+}
+
+fn named(name: &str) -> Given<String> {
     let origin = Origin { layer: String::new(), file: "here".into(), line: 1 };
-    let recipes = layers.closure(&[Given { value: "hello".to_owned(), origin }], &selection)?;
-    build_all(&Store::new(store), &recipes, &tools, Access::Offline, 2, &|_| {})
+    Given { value: name.to_owned(), origin }
+}
+
+/// A layer with recipes and their sources: path and text of each file.
+fn write(folder: &Path, files: &[(&str, &str)]) {
+    for (name, text) in files {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("written");
+        fs::write(path, text).expect("written");
+    }
 }
 
 #[test]
@@ -109,4 +130,101 @@ fn a_failed_build_names_recipe_command_log_and_last_lines() {
         }
         other => panic!("{other}"),
     }
+}
+
+#[test]
+fn a_shared_library_of_a_need_is_in_the_image_where_the_loader_finds_it() {
+    if !cfg!(all(target_arch = "x86_64", target_env = "gnu")) {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a value");
+    let (layer, store) = (folder.path().join("mine"), folder.path().join("store"));
+    let recipe = |name: &str, more: &str, take: &str| {
+        format!(
+            "version = \"1\"\nlicence = \"MIT\"\nbuild = \"make\"\n{more}\n[source]\nfolder = \"{name}-src\"\n\n[take]\n{take}\n"
+        )
+    };
+    let library = "\"usr/lib/libgreet.so.1\" = \"libgreet.so.1\"\n\"usr/include/greet.h\" = \"greet.h\"\n\n[links]\n\"usr/lib/libgreet.so\" = \"libgreet.so.1\"";
+    write(
+        &layer,
+        &[
+            ("layer.toml", "order = 100\n"),
+            ("greet.toml", &recipe("greet", "", library)),
+            ("greet-src/greet.h", "const char *greeting(void);\n"),
+            ("greet-src/greet.c", "const char *greeting(void) { return \"from the library\"; }\n"),
+            (
+                "greet-src/Makefile",
+                "libgreet.so.1: greet.c\n\t$(CC) -shared -fPIC -Wl,-soname,libgreet.so.1 -o $@ greet.c\n",
+            ),
+            ("app.toml", &recipe("app", "needs = [\"greet\"]\n", "\"usr/bin/app\" = \"app\"")),
+            (
+                "app-src/app.c",
+                "#include <stdio.h>\n#include <greet.h>\nint main(void) { return puts(greeting()) < 0; }\n",
+            ),
+            ("app-src/Makefile", "app: app.c\n\t$(CC) -o app app.c -lgreet\n"),
+        ],
+    );
+    let recipes = Layers::read(&[&layer]).expect("a value").closure(&[named("app")], &selection()).expect("a value");
+    let built = build_all(&Store::new(&store), &recipes, &tools(), Access::Offline, 2, &|_| {}).expect("a value");
+    let of = |name: &str| built.iter().find(|package| package.recipe.name == name).expect("built");
+    let (all, rest) = (folder.path().join("all"), folder.path().join("rest"));
+    let rooted = root(&[of("app")], &all, &rest).expect("a value");
+    beside(of("greet"), &all).expect("a value");
+    // The C library of this machine stands for the recipe's.
+    fs::create_dir_all(all.join("lib64")).expect("a folder");
+    fs::copy("/lib64/ld-linux-x86-64.so.2", all.join("lib64/ld-linux-x86-64.so.2")).expect("copied");
+    fs::copy("/lib/x86_64-linux-gnu/libc.so.6", all.join("usr/lib/libc.so.6")).expect("copied");
+    let wanted = Recipe {
+        target: Target::QemuX86_64,
+        around: Around::Container,
+        programs: vec![all.join(&rooted.programs[0])],
+        added: Vec::new(),
+        sysroot: Some(all.clone()),
+        time: 0,
+    };
+    let plan = Plan::new(&wanted, &underpin_resolve::HostRoot::sysroot(all.clone())).expect("a value");
+    let image = folder.path().join("image");
+    for (path, from) in plan.taken() {
+        let to = image.join(path.strip_prefix("/").unwrap_or(path));
+        fs::create_dir_all(to.parent().expect("a folder")).expect("a folder");
+        fs::copy(from, to).expect("copied");
+    }
+    // The loader has nothing but the image's own libraries, and a header is in no image.
+    let libraries = [image.join("lib"), image.join("usr/lib")].map(|path| path.display().to_string()).join(":");
+    let said = std::process::Command::new(image.join("lib64/ld-linux-x86-64.so.2"))
+        .args(["--inhibit-cache", "--library-path", &libraries])
+        .arg(image.join("usr/bin/app"))
+        .output()
+        .expect("a value");
+    assert_eq!(String::from_utf8_lossy(&said.stdout), "from the library\n", "{said:?}");
+    assert!(!plan.taken().any(|(path, _)| path.ends_with("greet.h")));
+}
+
+#[test]
+fn a_crate_of_a_local_folder_is_built_with_the_variables_of_its_recipe() {
+    let folder = tempfile::tempdir().expect("a value");
+    let (layer, store) = (folder.path().join("mine"), folder.path().join("store"));
+    write(
+        &layer,
+        &[
+            ("layer.toml", "order = 100\n"),
+            (
+                "tried.toml",
+                "version = \"0.1.0\"\nlicence = \"MIT\"\nbuild = \"cargo\"\n\n[source]\nfolder = \"tried-src\"\n\n[config]\nGREETING = \"hello\"\n",
+            ),
+            ("tried-src/Cargo.toml", "[package]\nname = \"tried\"\nversion = \"0.1.0\"\nedition = \"2021\"\n"),
+            ("tried-src/Cargo.lock", "version = 3\n\n[[package]]\nname = \"tried\"\nversion = \"0.1.0\"\n"),
+            ("tried-src/src/main.rs", "fn main() { println!(\"{} from {}\", env!(\"GREETING\"), file!()); }\n"),
+        ],
+    );
+    let recipes = Layers::read(&[&layer]).expect("a value").closure(&[named("tried")], &selection()).expect("a value");
+    let build = |tools: &Tools| build_all(&Store::new(&store), &recipes, tools, Access::Offline, 2, &|_| {});
+    let built = build(&tools()).expect("a value");
+    let said = std::process::Command::new(built[0].stage.join("usr/bin/tried")).output().expect("a value");
+    assert_eq!(String::from_utf8_lossy(&said.stdout), "hello from src/main.rs\n");
+    let files: Vec<_> = fs::read_dir(built[0].stage.join("usr")).expect("a value").flatten().collect();
+    assert_eq!(files.len(), 1, "only its programs");
+    // Another compiler makes another package.
+    let other = Tools { rust: Some(RustTools { identity: "a newer rustc".to_owned(), ..RustTools::default() }), ..tools() };
+    assert_ne!(underpin_image::package::keys(&recipes, &other).expect("a value")[0], built[0].key);
 }

@@ -10,7 +10,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use underpin_build::tool::{
-    Compiler, FOLDER_VARIABLE, Invocation, LINKER_VARIABLE, PLAN_FILE, Surroundings, Tool, ToolPlan, invoke,
+    Compiler, FOLDER_VARIABLE, Invocation, LINKER_VARIABLE, PLAN_FILE, Strict, Surroundings, Tool, ToolPlan, invoke,
     response_file,
 };
 
@@ -59,7 +59,27 @@ fn become_tool(tool: Tool, folder: &Path, plan: &[u8], arguments: &[OsString]) -
         Err(error) => return refused(&format!("cannot write into {}: {error}", folder.display())),
     };
     command.envs(invocation.environment);
+    if let (true, Some(strict)) = (invocation.watched, &plan.strict) {
+        return watched(command, &plan, strict, folder).unwrap_or_else(|error| refused(&error));
+    }
     refused(&format!("cannot start {}: {}", invocation.program.display(), command.exec()))
+}
+
+/// A link, and then whether what it took may be in the program.
+fn watched(mut command: Command, plan: &ToolPlan, strict: &Strict, folder: &Path) -> io::Result<ExitCode> {
+    let list = folder.join(format!("linked-{}", std::process::id()));
+    let status = command.arg(format!("-Wl,--dependency-file={}", list.display())).status()?;
+    let files = fs::read(&list).unwrap_or_default();
+    let _ = fs::remove_file(&list);
+    if !status.success() {
+        let code = status.code().and_then(|code| u8::try_from(code).ok());
+        return Ok(ExitCode::from(code.unwrap_or(1)));
+    }
+    if let Err(leak) = strict.linked(&files, plan.spec.libc, &|path| plan.names(path)) {
+        crate::screen::note(&leak);
+        return Ok(ExitCode::FAILURE);
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// A response file (`@FILE`) with the arguments, if they came from one and are too many for a command line. It is named

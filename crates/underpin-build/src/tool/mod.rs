@@ -9,9 +9,11 @@ mod options;
 mod portable;
 mod response;
 mod rustc;
+mod strict;
 
 pub use portable::{HERE, Portable};
 pub use response::response_file;
+pub use strict::{Leak, Strict};
 
 use crate::{Linkage, Spec};
 use serde::{Deserialize, Serialize};
@@ -140,6 +142,12 @@ pub struct ToolPlan {
     /// Of an SDK, whose folder may be moved.
     #[serde(default)]
     pub portable: Option<Portable>,
+    /// Why there is no C++ compiler, if there is none.
+    #[serde(default)]
+    pub without_cxx: Option<String>,
+    /// Refuses libraries and headers of this machine.
+    #[serde(default)]
+    pub strict: Option<Strict>,
 }
 
 /// What rustc gets beside cargo's arguments.
@@ -168,11 +176,13 @@ pub struct Invocation {
     pub first: usize,
     /// Some of the others came from response files (`@FILE`), and may be too many for a command line.
     pub from_file: bool,
+    /// A link whose files are to be looked at afterwards ([`Strict::linked`]).
+    pub watched: bool,
 }
 
 impl Invocation {
     fn new(program: impl Into<PathBuf>, arguments: Vec<OsString>) -> Invocation {
-        Invocation { program: program.into(), arguments, environment: Vec::new(), first: 0, from_file: false }
+        Invocation { program: program.into(), arguments, environment: Vec::new(), first: 0, from_file: false, watched: false }
     }
 }
 
@@ -203,6 +213,9 @@ pub enum ToolError {
     /// The plan says why there is none.
     #[error("{0}")]
     Refused(String),
+    /// A library or header of this machine would get into the program.
+    #[error(transparent)]
+    Leak(#[from] Leak),
     /// `rustc` without the real one.
     #[error("started as `rustc` without the path of the real one (cargo's RUSTC_WRAPPER passes it first)")]
     NoRustc,
@@ -223,8 +236,11 @@ pub fn invoke(
     }
     // Arguments that are filtered or looked for may be in a file as well.
     let words = response::expand(arguments, around.response);
+    if let (Some(strict), Tool::Cc | Tool::Cxx) = (&plan.strict, tool) {
+        strict.arguments(&words)?;
+    }
     let from_file = matches!(words, Cow::Owned(_));
-    Ok(Invocation { from_file, ..expanded(plan, tool, &words, around)? })
+    Ok(Invocation { from_file, watched: plan.watches(tool, &words), ..expanded(plan, tool, &words, around)? })
 }
 
 /// The command of a tool without response files.
@@ -238,8 +254,7 @@ fn expanded(
     match tool {
         Tool::Cc => Ok(cc::invoke(plan, plan.cc.as_ref().ok_or_else(|| missing("C compiler"))?, arguments, around)),
         Tool::Cxx => {
-            let reason = plan.portable.as_ref().and_then(|portable| portable.without_cxx.clone());
-            let missing = || reason.map_or_else(|| missing("C++ compiler"), ToolError::Refused);
+            let missing = || plan.without_cxx.clone().map_or_else(|| missing("C++ compiler"), ToolError::Refused);
             Ok(cc::invoke(plan, plan.cxx.as_ref().ok_or_else(missing)?, arguments, around))
         }
         Tool::Run => {

@@ -12,8 +12,6 @@ pub const HERE: &str = "@SDK@";
 pub struct Portable {
     /// What starts a program of the target; empty if it starts by itself.
     pub run: Vec<String>,
-    /// Why there is no C++ compiler, if there is none.
-    pub without_cxx: Option<String>,
 }
 
 impl ToolPlan {
@@ -124,7 +122,7 @@ mod tests {
             start: words(&["-L/made/sdk/sysroot/usr/lib", "/made/sdk/sysroot/usr/lib/crti.o"]),
             end: words(&["-lc", "/bin/sh"]),
         };
-        let portable = Portable { run: words(&["/bin/sh", "-L", "/made/sdk/sysroot"]), without_cxx: None };
+        let portable = Portable { run: words(&["/bin/sh", "-L", "/made/sdk/sysroot"]) };
         ToolPlan {
             spec,
             cc: Some(cc),
@@ -135,6 +133,8 @@ mod tests {
             objects: vec!["/made/sdk/tools/note.o".into()],
             rust: None,
             portable: Some(portable),
+            without_cxx: None,
+            strict: None,
         }
     }
 

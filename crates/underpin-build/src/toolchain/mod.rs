@@ -56,6 +56,39 @@ pub struct Toolchains {
     pub musl: Vec<Musl>,
 }
 
+/// A C library in a folder, with the kernel's headers, for compilers that have none for the target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sysroot {
+    /// The C library.
+    pub musl: Musl,
+    /// compiler-rt's functions for the target, which clang ends a link with.
+    pub builtins: Option<PathBuf>,
+}
+
+impl Toolchains {
+    /// The same with the C library of a folder instead of those of this machine, whose wrapper of gcc goes with them.
+    #[must_use]
+    pub fn with_sysroot(mut self, sysroot: Sysroot) -> Toolchains {
+        self.gcc.retain(|gcc| gcc.libc != LibcOf::MuslWrapper);
+        if let (Some(clang), Some(builtins)) = (&mut self.clang, sysroot.builtins) {
+            clang.builtins = vec![(sysroot.musl.processor, builtins)];
+        }
+        self.musl = vec![sysroot.musl];
+        self
+    }
+
+    /// Folders of the compilers' own files, of which any may be linked into a program.
+    #[must_use]
+    pub fn folders(&self) -> Vec<PathBuf> {
+        let gcc = self.gcc.iter().filter_map(|gcc| gcc.runtime.clone());
+        let clang = self.clang.iter().flat_map(|clang| {
+            let builtins = clang.builtins.iter().filter_map(|(_, path)| Some(path.parent()?.to_owned()));
+            builtins.chain([clang.resources.clone()])
+        });
+        gcc.chain(clang).chain(self.musl.iter().map(|musl| musl.libraries.clone())).collect()
+    }
+}
+
 /// Rust's compiler and what it has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rust {
@@ -170,4 +203,57 @@ pub struct Musl {
     pub headers: PathBuf,
     /// `1.2.3`, if its loader shows it.
     pub version: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tool::Dialect;
+    use crate::{Allocator, Goal, Linkage};
+
+    /// clang and a cross gcc with their own idea of a C library, as Debian's packages leave them.
+    fn found() -> Toolchains {
+        let clang = Clang {
+            program: "/usr/bin/clang".into(),
+            cxx: Some("/usr/bin/clang++".into()),
+            ar: Some("/usr/bin/llvm-ar".into()),
+            version: "14.0.6".to_owned(),
+            resources: "/usr/lib/clang/14".into(),
+            has_lld: true,
+            builtins: vec![(Processor::Aarch64, "/usr/lib/gcc-cross/libgcc.a".into())],
+        };
+        Toolchains { clang: Some(clang), ..Toolchains::default() }
+    }
+
+    #[test]
+    fn clang_for_musl_takes_headers_libraries_and_builtins_of_the_sysroot_alone() {
+        let spec = Spec {
+            processor: Processor::Aarch64,
+            libc: CLibrary::Musl,
+            linkage: Linkage::Static,
+            allocator: Allocator::System,
+            goal: Goal::Balanced,
+            overlay: false,
+        };
+        let needs = Needs { rust: false, c: true, cxx: false };
+        let choose = |toolchains: &Toolchains| {
+            toolchains.choose(&spec, Some(CompilerFamily::Clang), needs, std::path::Path::new("/tools"))
+        };
+        assert!(choose(&found()).is_err(), "this machine has no musl for it");
+        let (libraries, headers) = ("/store/root/usr/lib".into(), "/store/root/usr/include".into());
+        let sysroot = Sysroot {
+            musl: Musl { processor: Processor::Aarch64, libraries, headers, version: None },
+            builtins: Some("/store/root/usr/lib/builtins.a".into()),
+        };
+        let toolchains = found().with_sysroot(sysroot);
+        let chosen = choose(&toolchains).unwrap();
+        assert_eq!((chosen.family, &chosen.cxx), (Some(CompilerFamily::Clang), &None));
+        let cc = chosen.cc.unwrap();
+        assert_eq!(cc.dialect, Dialect::Foreign);
+        assert!(cc.leading.contains(&"--target=aarch64-linux-musl".to_owned()), "{cc:?}");
+        let linked = || cc.start.iter().chain(&cc.end).filter(|word| word.contains('/'));
+        assert!(linked().all(|word| word.contains("/store/root/usr/lib")), "{cc:?}");
+        assert!(linked().any(|word| word.ends_with("builtins.a")), "{cc:?}");
+        assert!(toolchains.folders().contains(&"/store/root/usr/lib".into()));
+    }
 }

@@ -5,7 +5,7 @@ use super::steps::{Build, is_empty};
 use super::{Package, Record, Tools, stage, unpack};
 use crate::ImageError;
 use crate::recipe::{RecipeError, Resolved, Source, System};
-use crate::store::{Store, settle};
+use crate::store::{Access, Store, settle};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -13,6 +13,16 @@ const RECORD: &str = "package.json";
 const STAGE: &str = "root";
 /// Enough of a key for a name that a person reads.
 const SHORT: usize = 12;
+
+/// What a build is given besides recipe and tools.
+pub(super) struct How<'a> {
+    /// The sources, if they are files.
+    pub(super) fetched: Option<&'a Path>,
+    /// How many commands may run at once.
+    pub(super) jobs: usize,
+    /// Whether Cargo may fetch crates.
+    pub(super) access: Access,
+}
 
 /// The package of a key, if it was built.
 pub(super) fn there(store: &Store, recipe: &Resolved, key: &str) -> Option<Package> {
@@ -28,7 +38,7 @@ pub(super) fn build(
     key: &str,
     needs: &[&Package],
     tools: &Tools,
-    (fetched, jobs): (Option<&Path>, usize),
+    how: &How<'_>,
 ) -> Result<Package, ImageError> {
     let name = format!("{}-{}", recipe.name, &key[..SHORT]);
     let _lock = lock(store, &name)?;
@@ -47,11 +57,12 @@ pub(super) fn build(
         source: work.join("source"),
         sysroot: work.join("sysroot"),
         stage: result.join(STAGE),
-        jobs,
+        jobs: how.jobs,
+        access: how.access,
         seconds: Vec::new(),
     };
     build.step("unpack", |build| {
-        unpack::unpack(recipe, fetched, &build.source, &log)?;
+        unpack::unpack(recipe, how.fetched, &build.source, &log)?;
         unpack::change(recipe, &build.source)?;
         stage::sysroot(needs, &build.sysroot)
     })?;

@@ -2,7 +2,7 @@
 
 use super::Tools;
 use crate::ImageError;
-use crate::recipe::{Given, RecipeError, Resolved, Source};
+use crate::recipe::{Given, RecipeError, Resolved, Source, System};
 use crate::store::{hex, sha256_of};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -66,6 +66,9 @@ fn key(recipe: &Resolved, tools: &Tools, needs: &BTreeMap<&str, String>) -> Resu
         parts.add(text);
     }
     parts.add(recipe.system.value.name());
+    if let (System::Cargo, Some(rust)) = (recipe.system.value, &tools.rust) {
+        parts.add(&rust.identity);
+    }
     match &recipe.source.value {
         Source::Debian { name, sha256 } => [name, sha256].iter().for_each(|text| parts.add(text)),
         Source::Crate(name) => parts.add(name),
@@ -124,7 +127,10 @@ pub(super) fn files_below(folder: &Path) -> Result<Vec<(PathBuf, PathBuf)>, Imag
         for entry in std::fs::read_dir(&current).map_err(ImageError::io(&current))? {
             let entry = entry.map_err(ImageError::io(&current))?;
             let (path, kind) = (entry.path(), entry.file_type().map_err(ImageError::io(entry.path()))?);
-            if kind.is_dir() && entry.file_name() != ".git" && entry.file_name() != "target" {
+            if entry.file_name() == ".git" || entry.file_name() == "target" {
+                continue;
+            }
+            if kind.is_dir() {
                 folders.push(path);
             } else if kind.is_file() {
                 files.push((path.strip_prefix(folder).unwrap_or(&path).to_owned(), path));

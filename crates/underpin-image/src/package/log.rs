@@ -39,6 +39,7 @@ impl Log<'_> {
             .current_dir(folder)
             .envs(environment.iter().map(|(name, value)| (name, value)))
             .env_remove("MAKEFLAGS")
+            .env_remove("RUSTFLAGS")
             .env("LC_ALL", "C.UTF-8")
             .stdin(Stdio::null())
             .stdout(output)

@@ -40,6 +40,17 @@ pub struct Tools {
     pub starts_here: bool,
     /// Whether libraries are linked into programs.
     pub is_static: bool,
+    /// What compiles Rust, if a recipe needs it.
+    pub rust: Option<RustTools>,
+}
+
+/// What Cargo is told.
+#[derive(Clone, Debug, Default)]
+pub struct RustTools {
+    /// Names and versions, of packages that Cargo builds.
+    pub identity: String,
+    /// All variables.
+    pub environment: Vec<(String, String)>,
 }
 
 impl Tools {

@@ -31,6 +31,7 @@ struct State {
 struct Work<'a> {
     store: &'a Store,
     tools: &'a Tools,
+    access: Access,
     recipes: &'a [Resolved],
     keys: Vec<String>,
     /// All that each needs, directly or not.
@@ -70,7 +71,7 @@ pub fn build_all(
     let threads = state.waiting.len().min(processors.max(1));
     let needs = all_needs(recipes);
     let work =
-        Work { store, tools, recipes, keys, needs, fetched, state: Mutex::new(state), changed: Condvar::new(), tell };
+        Work { store, tools, access, recipes, keys, needs, fetched, state: Mutex::new(state), changed: Condvar::new(), tell };
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| work.run());
@@ -115,7 +116,8 @@ impl Work<'_> {
             let needs: Vec<&Package> = needs.iter().collect();
             let recipe = &self.recipes[index];
             let fetched = self.fetched.get(&index).and_then(|file| file.as_deref());
-            let result = build::build(self.store, recipe, &self.keys[index], &needs, self.tools, (fetched, jobs));
+            let how = build::How { fetched, jobs, access: self.access };
+            let result = build::build(self.store, recipe, &self.keys[index], &needs, self.tools, &how);
             let mut state = self.lock();
             state.free += jobs;
             state.running -= 1;

@@ -146,7 +146,7 @@ pub fn root(packages: &[&Package], folder: &Path, rest: &Path) -> Result<Rooted,
     Ok(rooted)
 }
 
-/// Puts a C library's files where loaders look for them, for those that programs turn out to need.
+/// Puts a package's files where loaders look for them, for those that programs turn out to need.
 ///
 /// # Errors
 /// If a file cannot be written.
@@ -190,7 +190,9 @@ fn is_program(path: &Path) -> bool {
 pub(super) fn sysroot(needs: &[&Package], folder: &Path) -> Result<(), ImageError> {
     fs::create_dir_all(folder).map_err(ImageError::io(folder))?;
     for package in needs {
-        for path in walk(&package.stage)? {
+        // libtool's files name the folders of the finished system: with one it links this machine's library of that name.
+        let is_libtool = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "la");
+        for path in walk(&package.stage)?.into_iter().filter(|path| !is_libtool(path)) {
             let to = folder.join(&path);
             parent(&to)?;
             if to.symlink_metadata().is_err() {

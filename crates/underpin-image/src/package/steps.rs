@@ -3,7 +3,8 @@
 use super::Tools;
 use super::log::Log;
 use crate::ImageError;
-use crate::recipe::{Given, RecipeError, Resolved, System};
+use crate::recipe::{Given, RecipeError, Resolved, Source, System};
+use crate::store::Access;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -21,11 +22,16 @@ pub(super) struct Build<'a> {
     pub(super) stage: PathBuf,
     /// How many commands may run at once.
     pub(super) jobs: usize,
+    /// Whether Cargo may fetch crates.
+    pub(super) access: Access,
     /// Seconds of each step.
     pub(super) seconds: Vec<(String, f64)>,
 }
 
 type Words = Vec<String>;
+
+/// What a recipe's argument for Cargo begins with that names the crate's folder in its workspace.
+const CRATE: &str = "--path=";
 
 impl Build<'_> {
     /// Configures, builds and installs.
@@ -55,12 +61,20 @@ impl Build<'_> {
     /// The compiler with what every compilation of this package has: needed headers and libraries, no path of this machine, no
     /// symbols.
     fn cc(&self) -> String {
-        let mut words = vec![self.tools.variable("CC").unwrap_or("cc").to_owned()];
+        self.compiler("CC", "cc")
+    }
+
+    fn compiler(&self, variable: &str, usual: &str) -> String {
+        let mut words = vec![self.tools.variable(variable).unwrap_or(usual).to_owned()];
         words.push("-s".to_owned());
         words.push(format!("-ffile-prefix-map={}=.", self.source.display()));
         if !self.recipe.needs.is_empty() {
             words.push(format!("-isystem {}/usr/include", self.sysroot.display()));
             words.push(format!("-L{}/usr/lib", self.sysroot.display()));
+            if !self.tools.is_static {
+                // For what a needed library needs.
+                words.push(format!("-Wl,-rpath-link,{}/usr/lib", self.sysroot.display()));
+            }
         }
         words.extend(self.recipe.c_flags.iter().map(|flag| self.filled(&flag.value)));
         words.join(" ")
@@ -93,17 +107,27 @@ impl Build<'_> {
             all.push((name.to_owned(), value));
         };
         set("CC", self.cc());
+        set("CXX", self.compiler("CXX", "c++"));
         set("CFLAGS", "-O2".to_owned());
+        set("CXXFLAGS", "-O2".to_owned());
         set("LDFLAGS", self.ld_flags());
         set("CC_FOR_BUILD", "cc".to_owned());
         set("HOSTCC", "cc".to_owned());
-        set("PKG_CONFIG_LIBDIR", format!("{0}/usr/lib/pkgconfig:{0}/usr/share/pkgconfig", self.sysroot.display()));
-        set("PKG_CONFIG_SYSROOT_DIR", self.sysroot.display().to_string());
+        self.pkg_config().into_iter().for_each(|(name, value)| set(&name, value));
         set("SOURCE_DATE_EPOCH", "0".to_owned());
         set("KBUILD_BUILD_TIMESTAMP", "@0".to_owned());
         // What is above the work folder is not this package's repository.
         set("GIT_CEILING_DIRECTORIES", self.source.parent().unwrap_or(&self.source).display().to_string());
         all
+    }
+
+    /// pkg-config finds what the needed packages installed, and nothing else.
+    fn pkg_config(&self) -> [(String, String); 2] {
+        let root = self.sysroot.display();
+        [
+            ("PKG_CONFIG_LIBDIR".to_owned(), format!("{root}/usr/lib/pkgconfig:{root}/usr/share/pkgconfig")),
+            ("PKG_CONFIG_SYSROOT_DIR".to_owned(), root.to_string()),
+        ]
     }
 
     fn call(&self, program: &str, words: &[String], environment: &[(String, String)]) -> Result<(), ImageError> {
@@ -297,20 +321,44 @@ impl Build<'_> {
         )
     }
 
-    /// A crate of the registry, or the folder. `install` are further arguments of `cargo install`.
+    /// A crate of the registry, or the folder; `make` are further arguments of `cargo install`, `config` variables.
     fn cargo(&mut self) -> Result<(), ImageError> {
-        let environment = self.tools.environment.clone();
         let mut words: Words = ["install", "--locked", "--no-track", "--root"].map(str::to_owned).to_vec();
         words.push(self.stage.join("usr").display().to_string());
         words.push(format!("-j{}", self.jobs));
         match &self.recipe.source.value {
-            crate::recipe::Source::Crate(name) => words.push(format!("{name}@{}", self.recipe.version.value)),
-            _ => words.extend(["--path".to_owned(), ".".to_owned()]),
+            Source::Crate(name) => words.push(format!("{name}@{}", self.recipe.version.value)),
+            _ => words.extend(["--path".to_owned(), self.path_of_crate()]),
         }
-        words.extend(self.words(&self.recipe.make));
+        if self.access == Access::Offline {
+            words.push("--offline".to_owned());
+        }
+        words.extend(self.words(&self.recipe.make).into_iter().filter(|word| !word.starts_with(CRATE)));
         words.push("--target-dir".to_owned());
         words.push(self.source.join("underpin-build").display().to_string());
+        let environment = self.cargo_environment();
         self.step("build", |build| build.call("cargo", &words, &environment))
+    }
+
+    /// The folder of the crate in a workspace: `--path=...` among the arguments.
+    fn path_of_crate(&self) -> String {
+        let path = self.recipe.make.iter().find_map(|word| word.value.strip_prefix(CRATE));
+        path.unwrap_or(".").to_owned()
+    }
+
+    /// No symbols and no path of this machine, as for C.
+    fn cargo_environment(&self) -> Vec<(String, String)> {
+        let rust = self.tools.rust.clone().unwrap_or_default();
+        let mut all = rust.environment;
+        let home = std::env::var("CARGO_HOME").or_else(|_| std::env::var("HOME").map(|home| format!("{home}/.cargo")));
+        let mut flags = vec![format!("--remap-path-prefix={}=.", self.source.display())];
+        flags.extend(home.map(|home| format!("--remap-path-prefix={home}=/cargo")));
+        all.push(("CARGO_ENCODED_RUSTFLAGS".to_owned(), flags.join("\u{1f}")));
+        all.push(("CARGO_PROFILE_RELEASE_STRIP".to_owned(), "symbols".to_owned()));
+        all.push(("PKG_CONFIG_ALLOW_CROSS".to_owned(), "1".to_owned()));
+        all.extend(self.pkg_config());
+        all.extend(self.recipe.config.iter().map(|(key, value)| (key.clone(), self.filled(&value.value))));
+        all
     }
 }
 

@@ -7,7 +7,7 @@
 //! The names of tools are links to a copy of underpin in the folder, which reads beside itself what they stand for. Compilers
 //! are those of the machine, at the path where they were found or else by name.
 
-mod sysroot;
+pub mod sysroot;
 mod texts;
 
 use crate::store::{Access, Package, Store};
@@ -94,16 +94,17 @@ pub fn begin(wanted: &Wanted, folder: &Path, store: &Store, access: Access) -> R
     let (request, target) = (&wanted.request, wanted.target);
     let finder = Finder::here(&request.places.current);
     let found = Toolchains::find(&finder).with_rust(&finder);
-    let sysroot = sysroot::make(wanted, &staged, store, access)?;
+    let wants = sysroot::For { target, spec: &request.spec, family: wanted.family };
+    let made = sysroot::make(wants, &staged, store, access)?;
     let run = run(wanted, &finder, &staged);
-    let kit = Kit::new(request, &found, &staged, sysroot.musl, run)?;
+    let kit = Kit::new(request, &found, &staged, made.sysroot, run)?;
     begun.manifest = Manifest {
         format: 1,
         target: target.name().to_owned(),
         build: request.spec.to_string(),
         toolchain: kit.toolchain.words.clone(),
         prefix: request.spec.prefix(),
-        packages: sysroot.packages,
+        packages: made.packages,
         needs: kit.tools.outside().into_iter().filter(|path| Path::new(path).exists()).collect(),
         remarks: remarks(wanted, &kit),
     };
@@ -171,7 +172,7 @@ fn run(wanted: &Wanted, finder: &Finder, folder: &Path) -> Vec<String> {
 fn remarks(wanted: &Wanted, kit: &Kit) -> Vec<String> {
     let spec = &wanted.request.spec;
     let portable = kit.tools.portable.as_ref();
-    let mut remarks: Vec<String> = portable.and_then(|portable| portable.without_cxx.clone()).into_iter().collect();
+    let mut remarks: Vec<String> = kit.tools.without_cxx.clone().into_iter().collect();
     if kit.tools.rust.is_none() {
         remarks
             .push(format!("no Rust for this target: `rustup target add {}`, then make it again", spec.rust_triple()));

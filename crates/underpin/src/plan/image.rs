@@ -82,8 +82,8 @@ pub struct Built {
     pub rest: PathBuf,
     /// Which package each file is from, by its path without a slash in front.
     pub owners: BTreeMap<PathBuf, String>,
-    /// The folder of a C library whose files are taken as programs need them, with name and version.
-    pub library: Option<(PathBuf, String)>,
+    /// Folders of packages whose files are taken as programs need them, with name and version: libraries.
+    pub needed: Vec<(PathBuf, String)>,
     /// The path that the image names as its program.
     pub command: Option<PathBuf>,
     /// For the manifest.
@@ -209,7 +209,7 @@ fn packaged(plan: &mut Plan, built: Built) -> Vec<ImagePackage> {
     let needed: Vec<(PathBuf, String)> =
         plan.taken().filter_map(|(path, from)| Some((path.to_owned(), below(from)?))).collect();
     plan.owners.extend(needed);
-    if let Some((folder, name)) = &built.library {
+    for (folder, name) in &built.needed {
         let all = plan.reasons.iter().map(|(path, _)| path).filter(|path| !built.owners.contains_key(*path));
         let own: Vec<PathBuf> = all.filter(|path| is_from(folder, path)).cloned().collect();
         plan.owners.extend(own.into_iter().map(|path| (path, name.clone())));

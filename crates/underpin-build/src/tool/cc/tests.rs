@@ -29,6 +29,8 @@ fn line(spec: Spec, dialect: Dialect, arguments: &str) -> String {
         objects: vec!["/t/allocator.o".into(), "/t/note.o".into()],
         rust: None,
         portable: None,
+        without_cxx: None,
+        strict: None,
     };
     let words: Vec<OsString> = arguments.split_whitespace().map(OsString::from).collect();
     let around =
@@ -118,6 +120,8 @@ fn the_archiver_keeps_its_first_words() {
         objects: Vec::new(),
         rust: None,
         portable: None,
+        without_cxx: None,
+        strict: None,
     };
     let around =
         Surroundings { folder: Path::new("/t"), linker: None, response: &|_| None, cxx_library: &|_| Vec::new() };

@@ -37,6 +37,8 @@ fn line_with(cxx: Option<Compiler>, linker: RustLinker, users: Option<&str>, too
         objects: vec!["/t/allocator.o".into()],
         rust: Some(rust),
         portable: None,
+        without_cxx: None,
+        strict: None,
     };
     let words: Vec<OsString> = arguments.split_whitespace().map(OsString::from).collect();
     let response = |file: &OsStr| (file == "/tmp/args").then(|| b"\"-shared\"\n\"a.o\"".to_vec());

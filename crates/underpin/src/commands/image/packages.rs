@@ -71,7 +71,7 @@ pub fn packages(
     access: Access,
 ) -> anyhow::Result<Vec<Package>> {
     std::fs::create_dir_all(store.folder()).with_context(|| store.folder().display().to_string())?;
-    let tools = toolbox.ready()?;
+    let tools = toolbox.ready(recipes, store, access)?;
     let progress = Progress::words();
     let tell = |event: Event<'_>| match event {
         Event::Fetching(name) => progress.say(format!("fetching {name} ...")),
@@ -127,10 +127,10 @@ impl Wanted {
         for program in &rooted.programs {
             toolbox.confirm(&all.join(program), rooted.owners.get(program).map_or("", String::as_str))?;
         }
-        let library = packages.iter().find(|package| package.recipe.name == LIBRARY);
-        if let Some(library) = library {
-            underpin_image::package::beside(library, &all)?;
-        }
+        // What was built for others is there for their loaders: an image has those of its files that its programs need.
+        let needed: Vec<&Package> =
+            packages.iter().filter(|package| !in_image.iter().any(|known| known.key == package.key)).collect();
+        needed.iter().try_for_each(|package| underpin_image::package::beside(package, &all))?;
         let command = self.command.as_ref().map(|command| {
             let path = Path::new(command.value.trim_start_matches('/'));
             if rooted.owners.contains_key(path) {
@@ -149,7 +149,7 @@ impl Wanted {
                 .map(|(path, name)| (path, format!("{name} {}", version(&name))))
                 .collect(),
             sysroot: all,
-            library: library.map(|library| (library.stage.clone(), format!("{LIBRARY} {}", version(LIBRARY)))),
+            needed: needed.into_iter().map(|package| (package.stage.clone(), words(package))).collect(),
             rest,
             command: command.transpose()?,
             manifest: packages.iter().map(|package| self.manifest(package)).collect(),
@@ -185,6 +185,11 @@ impl Wanted {
             changed_by: changes.chain(files).collect(),
         }
     }
+}
+
+/// Name and version.
+fn words(package: &Package) -> String {
+    format!("{} {}", package.recipe.name, package.recipe.version.value)
 }
 
 fn of_command_line(name: &str) -> Given<String> {

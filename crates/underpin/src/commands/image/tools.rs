@@ -3,18 +3,22 @@
 use crate::cli::{CompilerName, LibcName};
 use crate::commands::build::steps::execute;
 use crate::linked;
-use crate::plan::image_target;
+use crate::plan::{image_store, image_target};
 use anyhow::{Context, bail};
 use std::path::Path;
 use std::time::Duration;
 use underpin_build::project::Project;
+use underpin_build::tool::{Strict, Tool};
 use underpin_build::toolchain::{CompilerFamily, Finder, Toolchains};
 use underpin_build::{
     Allocator, CLibrary, Fact, LinkObject, Linkage, Places, Plan, Processor, Request, Spec, SpecText,
 };
 use underpin_image::Target;
 use underpin_image::layer::Selection;
-use underpin_image::package::Tools;
+use underpin_image::package::{RustTools, Tools};
+use underpin_image::recipe::{Resolved, System};
+use underpin_image::sdk::sysroot;
+use underpin_image::store::{Access, Store};
 
 /// Between two looks whether another run has made the tools.
 const LOOK: Duration = Duration::from_millis(50);
@@ -22,6 +26,9 @@ const LOOK: Duration = Duration::from_millis(50);
 /// What builds packages for a target.
 pub struct Toolbox {
     plan: Plan,
+    /// What the plan was made of, for one with Rust.
+    request: Request,
+    toolchains: Toolchains,
     /// The machine.
     pub target: Target,
     /// What programs are confirmed against.
@@ -57,80 +64,94 @@ impl Toolbox {
         let current = cache.join("image/tools");
         std::fs::create_dir_all(&current).with_context(|| current.display().to_string())?;
         let toolchains = Toolchains::find(&Finder::here(&current));
-        // A distribution's wrapper of gcc has none of the kernel's headers; zig has.
-        let usual = (libc == LibcName::Musl && toolchains.zig.is_some()).then_some(CompilerFamily::Zig);
+        let usual = (libc == LibcName::Musl).then(|| usual(&toolchains));
+        let family = toolchain.map(Into::into).or(usual);
+        let wanted = family.map(|family| sysroot::For { target, spec: &spec, family });
+        // A distribution's musl has none of the kernel's headers, and is for one processor: that of the images' release is taken.
+        let sysroot = match wanted {
+            Some(wanted) => sysroot::kept(wanted, &image_store()?),
+            None => None,
+        };
+        let toolchains = match sysroot {
+            Some(sysroot) => toolchains.with_sysroot(sysroot),
+            None => toolchains,
+        };
         let objects = linked::objects(&spec, false)?;
         let request = Request {
             path: current.clone(),
             spec,
-            compiler: toolchain.map(Into::into).or(usual),
+            compiler: family,
             bins: Vec::new(),
             words: Vec::new(),
             objects: objects.clone(),
             output: None,
             force: false,
             places: Places {
-                cache,
+                cache: cache.clone(),
                 executable: std::env::current_exe().context("cannot find this program's own file")?,
                 current: current.clone(),
             },
         };
-        let plan = Plan::new(&request, Project::elsewhere(&current, false), &toolchains)?;
+        let plan = strict(Plan::new(&request, Project::elsewhere(&current, false), &toolchains)?, &toolchains, &cache);
         let selection = Selection {
             libc: libc.name().to_owned(),
             architecture: target.processor().to_owned(),
             toolchain: plan.toolchain.family.map_or("gcc", CompilerFamily::name).to_owned(),
             board: board.split('-').next().filter(|first| *first == "oci").unwrap_or(board).to_owned(),
         };
-        Ok(Toolbox { plan, target, spec, objects, selection })
+        Ok(Toolbox { plan, request, toolchains, target, spec, objects, selection })
     }
 
-    /// Makes the tools, unless they are there.
+    /// Makes the tools for some recipes, unless they are there.
     ///
     /// # Errors
-    /// If they cannot be made.
-    pub fn ready(&self) -> anyhow::Result<Tools> {
-        self.make()?;
+    /// If they cannot be made, or a C library cannot be fetched.
+    pub fn ready(&self, recipes: &[Resolved], store: &Store, access: Access) -> anyhow::Result<Tools> {
+        let family = self.plan.toolchain.family;
+        let sysroot = match family.map(|family| sysroot::For { target: self.target, spec: &self.spec, family }) {
+            Some(wanted) if sysroot::kept(wanted, store).is_some() => sysroot::keep(wanted, store, access)?,
+            _ => Vec::new(),
+        };
+        make(&self.plan)?;
         let objects: Vec<&[u8]> = self.objects.iter().map(|object| object.bytes.as_slice()).collect();
         let objects = underpin_image::package::digest(&objects);
-        let environment = self.plan.environment.iter().cloned();
-        let exported = self.plan.exported().into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let mut environment = environment(&self.plan);
+        if !environment.iter().any(|(name, _)| name == "CXX") {
+            // The name says why there is no C++; configure would look for this machine's.
+            environment.push(("CXX".to_owned(), self.plan.folder.join(Tool::Cxx.name()).display().to_string()));
+        }
+        let sysroot = sysroot.iter().map(|package| format!("; {} {}", package.name, package.sha256));
         Ok(Tools {
             libc: self.selection.libc.clone(),
             processor: self.target.processor().to_owned(),
             debian: self.target.debian().to_owned(),
-            identity: format!("{}; {}; {objects}", self.spec, self.plan.toolchain.words),
-            environment: environment.chain(exported).collect(),
+            identity: format!(
+                "{}; {}; {objects}{}",
+                self.spec,
+                self.plan.toolchain.words,
+                sysroot.collect::<String>()
+            ),
+            environment,
             triple: self.spec.gnu_triple(),
             starts_here: Processor::host() == Some(self.spec.processor),
             is_static: self.spec.linkage.is_static(),
+            rust: recipes
+                .iter()
+                .any(|recipe| recipe.system.value == System::Cargo)
+                .then(|| self.rust())
+                .transpose()?,
         })
     }
 
-    fn make(&self) -> anyhow::Result<()> {
-        if self.is_made() {
-            return Ok(());
-        }
-        let _lock = loop {
-            match self.plan.lock()? {
-                Ok(lock) => break lock,
-                Err(_) if underpin_sys::end_requests() > 0 => bail!("interrupted"),
-                Err(_) => std::thread::sleep(LOOK),
-            }
-        };
-        if !self.is_made() && execute(&self.plan)?.is_none() {
-            bail!("interrupted");
-        }
-        Ok(())
-    }
-
-    /// Whether an earlier run made the same: the plan's own file is written after the objects.
-    fn is_made(&self) -> bool {
-        let kept = std::fs::read(self.plan.folder.join("underpin-tools.json")).unwrap_or_default();
-        let names = ["cc", "ar", "ld"].iter().all(|name| {
-            std::fs::read_link(self.plan.folder.join(name)).is_ok_and(|to| Some(to) == std::env::current_exe().ok())
-        });
-        names && self.plan.steps().next().is_none() && serde_json::to_vec(&self.plan.tools).is_ok_and(|now| now == kept)
+    /// The tools for Cargo, in a folder of their own: what compiles C alone does not depend on a version of Rust.
+    fn rust(&self) -> anyhow::Result<RustTools> {
+        let current = self.request.places.cache.join("image/tools-rust");
+        std::fs::create_dir_all(&current).with_context(|| current.display().to_string())?;
+        let toolchains = self.toolchains.clone().with_rust(&Finder::here(&current));
+        let plan = Plan::new(&self.request, Project::elsewhere(&current, true), &toolchains)?;
+        let plan = strict(plan, &toolchains, &self.request.places.cache);
+        make(&plan)?;
+        Ok(RustTools { identity: plan.toolchain.words.clone(), environment: environment(&plan) })
     }
 
     /// Refuses a program that is not what was asked for: with another C library, or another linkage.
@@ -154,4 +175,47 @@ impl Toolbox {
         let name = program.file_name().unwrap_or_default().display();
         bail!("{of}: its program {name} is not what was asked for ({})", unmet.join("; "))
     }
+}
+
+/// What builds for musl if nothing is named: zig comes with a C library and one for C++.
+fn usual(toolchains: &Toolchains) -> CompilerFamily {
+    if toolchains.zig.is_some() { CompilerFamily::Zig } else { CompilerFamily::Gcc }
+}
+
+/// The plan with nothing of this machine but the compilers' own: an image has only what recipes give it.
+fn strict(mut plan: Plan, toolchains: &Toolchains, cache: &Path) -> Plan {
+    let own = toolchains.folders().into_iter().chain([cache.to_owned()]).collect();
+    plan.tools.strict = Some(Strict { own });
+    plan
+}
+
+fn environment(plan: &Plan) -> Vec<(String, String)> {
+    let exported = plan.exported().into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
+    plan.environment.iter().cloned().chain(exported).collect()
+}
+
+fn make(plan: &Plan) -> anyhow::Result<()> {
+    if is_made(plan) {
+        return Ok(());
+    }
+    let _lock = loop {
+        match plan.lock()? {
+            Ok(lock) => break lock,
+            Err(_) if underpin_sys::end_requests() > 0 => bail!("interrupted"),
+            Err(_) => std::thread::sleep(LOOK),
+        }
+    };
+    if !is_made(plan) && execute(plan)?.is_none() {
+        bail!("interrupted");
+    }
+    Ok(())
+}
+
+/// Whether an earlier run made the same: the plan's own file is written after the objects.
+fn is_made(plan: &Plan) -> bool {
+    let kept = std::fs::read(plan.folder.join("underpin-tools.json")).unwrap_or_default();
+    let names = ["cc", "ar", "ld"].iter().all(|name| {
+        std::fs::read_link(plan.folder.join(name)).is_ok_and(|to| Some(to) == std::env::current_exe().ok())
+    });
+    names && plan.steps().next().is_none() && serde_json::to_vec(&plan.tools).is_ok_and(|now| now == kept)
 }
