@@ -130,6 +130,7 @@ fn kept(file: &str, heading: &str) -> (String, String) {
 /// If a program of the comparison is missing or fails.
 pub fn run(name: Name, rounds: Option<usize>, dry: bool) -> anyhow::Result<()> {
     let rounds = rounds.unwrap_or_else(|| name.usual_rounds());
+    let kind;
     let (file, text) = match name {
         Name::Tree => ("tree", tree::run(rounds)?),
         Name::Trace => ("trace", trace::run(rounds)?),
@@ -146,7 +147,10 @@ pub fn run(name: Name, rounds: Option<usize>, dry: bool) -> anyhow::Result<()> {
         Name::Broker => ("broker", broker::run(rounds)?),
         Name::Build => ("build", build::run(rounds)?),
         Name::Image => ("image", image::run(rounds)?),
-        Name::Overlay => (overlay_kinds::file()?, overlay::run(rounds)?),
+        Name::Overlay => {
+            kind = overlay_kinds::file()?;
+            (kind.as_str(), overlay::run(rounds)?)
+        }
         Name::Threads => ("threads", threads::run(rounds)?),
         Name::Suite => ("suite", suite::run()?),
         Name::SuiteOriginals => ("suite-originals", suite_originals::run(rounds)?),

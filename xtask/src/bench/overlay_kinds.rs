@@ -33,19 +33,17 @@ pub fn processor(key: &str) -> anyhow::Result<String> {
 ///
 /// # Errors
 /// If the kernel does not say which processor it is.
-pub fn file() -> anyhow::Result<&'static str> {
-    Ok(file_of(&processor("vendor_id")?, level()))
+pub fn file() -> anyhow::Result<String> {
+    Ok(file_of(&processor("vendor_id")?, &processor("cpu family")?, level()))
 }
 
-fn file_of(vendor: &str, level: &str) -> &'static str {
-    match (vendor, level) {
-        ("AuthenticAMD", "AVX-512") => "overlay-amd-avx512",
-        ("AuthenticAMD", "AVX2") => "overlay-amd-avx2",
-        ("GenuineIntel", "AVX-512") => "overlay-intel-avx512",
-        ("GenuineIntel", "AVX2") => "overlay-intel-avx2",
-        (_, "NEON") => "overlay-neon",
-        (_, "SSE2") => "overlay-sse2",
-        _ => "overlay-other",
+/// The same instructions are of different speed on two families: each has a page.
+fn file_of(vendor: &str, family: &str, level: &str) -> String {
+    let level = level.replace('-', "").to_lowercase();
+    match vendor {
+        "AuthenticAMD" => format!("overlay-amd-{family}-{level}"),
+        "GenuineIntel" => format!("overlay-intel-{family}-{level}"),
+        _ => format!("overlay-{level}"),
     }
 }
 
@@ -106,16 +104,23 @@ mod tests {
 
     #[test]
     fn a_kind_is_one_line_with_the_figures_of_its_page() {
-        let text = listed(&[("overlay-amd-avx512.md".to_owned(), PAGE.to_owned())]);
-        let row = "| [AMD EPYC, family 26, AVX-512](overlay-amd-avx512.md) | 2026-11-23 | 1.465 (1.374 to 1.546) | 14 of 950 | 0.7930 |";
+        let text = listed(&[("overlay-amd-26-avx512.md".to_owned(), PAGE.to_owned())]);
+        let row = "| [AMD EPYC, family 26, AVX-512](overlay-amd-26-avx512.md) | 2026-11-23 | 1.465 (1.374 to 1.546) | 14 of 950 | 0.7930 |";
         assert_eq!(text.lines().last(), Some(row));
     }
 
     #[test]
     fn each_kind_has_a_page_of_its_own() {
-        let kinds =
-            [("AuthenticAMD", "AVX2"), ("AuthenticAMD", "AVX-512"), ("GenuineIntel", "AVX-512"), ("ARM", "NEON")];
-        let files: std::collections::BTreeSet<_> = kinds.iter().map(|(vendor, level)| file_of(vendor, level)).collect();
+        let kinds = [
+            ("AuthenticAMD", "25", "AVX2"),
+            ("AuthenticAMD", "25", "AVX-512"),
+            ("AuthenticAMD", "26", "AVX-512"),
+            ("GenuineIntel", "6", "AVX-512"),
+            ("unknown", "unknown", "NEON"),
+        ];
+        let files: std::collections::BTreeSet<_> =
+            kinds.iter().map(|(vendor, family, level)| file_of(vendor, family, level)).collect();
+        assert!(files.contains("overlay-amd-25-avx512"), "{files:?}");
         assert_eq!(files.len(), kinds.len());
     }
 
@@ -123,11 +128,11 @@ mod tests {
     fn the_list_replaces_itself_and_no_page_of_a_kind() {
         let folder = std::env::temp_dir().join(format!("underpin-kinds-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join("overlay-amd-avx512.md"), PAGE).unwrap();
+        std::fs::write(folder.join("overlay-amd-26-avx512.md"), PAGE).unwrap();
         std::fs::write(folder.join("overlay.md"), "old").unwrap();
         write_list(&folder).unwrap();
         let list = std::fs::read_to_string(folder.join("overlay.md")).unwrap();
-        assert_eq!(std::fs::read_to_string(folder.join("overlay-amd-avx512.md")).unwrap(), PAGE);
+        assert_eq!(std::fs::read_to_string(folder.join("overlay-amd-26-avx512.md")).unwrap(), PAGE);
         std::fs::remove_dir_all(&folder).unwrap();
         assert_eq!(list.matches("overlay-").count(), 1, "{list}");
     }

@@ -31,18 +31,18 @@ INLINE M LEVEL(pair_or_end)(V v, V c, V w, V d)
 INLINE int LEVEL(nonzero)(V v) { return _mm512_test_epi8_mask(v, v) != 0; }
 /* Its lowest bit counts: one more than the bytes that are alike, so that a flag of the addition says whether all are. */
 INLINE M LEVEL(parting)(V a, V b) { return _mm512_mask_cmpeq_epi8_mask(_mm512_test_epi8_mask(a, a), a, b) + 1; }
-INLINE M LEVEL(parting4)(const char *one, const char *other)
+/* The same of v and of what it is unlike to another. */
+INLINE M LEVEL(parting_of)(V v, V unlike) { return _mm512_mask_testn_epi8_mask(_mm512_test_epi8_mask(v, v), unlike, unlike) + 1; }
+/* What x, y or z has, or where a and b are unlike. */
+INLINE V LEVEL(any_of)(V x, V y, V z, V a, V b)
 {
-  V a = LEVEL(load)(one), b = LEVEL(load)(one + W), c = LEVEL(load)(one + 2 * W), d = LEVEL(load)(one + 3 * W);
-  V p = LEVEL(loadu)(other), q = LEVEL(loadu)(other + W), r = LEVEL(loadu)(other + 2 * W), s = LEVEL(loadu)(other + 3 * W);
-  V least = LEVEL(least)(LEVEL(least)(a, b), LEVEL(least)(c, d));
-  /* The table of x ^ y | z. */
-  V unlike = _mm512_xor_si512(a, p);
-  unlike = _mm512_ternarylogic_epi64(b, q, unlike, 0x3C | 0xAA);
-  unlike = _mm512_ternarylogic_epi64(c, r, unlike, 0x3C | 0xAA);
-  unlike = _mm512_ternarylogic_epi64(d, s, unlike, 0x3C | 0xAA);
-  return _mm512_testn_epi8_mask(least, least) | _mm512_test_epi8_mask(unlike, unlike);
+  /* The tables of a ^ b | x and of all three. */
+  return _mm512_ternarylogic_epi64(_mm512_ternarylogic_epi64(a, b, x, 0x3C | 0xAA), y, z, 0xFE);
 }
+/* Its lowest bit is that of the first byte which is c or zero: as for `parting`. */
+INLINE M LEVEL(either_first)(V v, V c) { return _mm512_mask_test_epi8_mask(_mm512_cmpneq_epi8_mask(v, c), v, v) + 1; }
+/* Zero where v is c or zero, or `seen` is: fewer instructions than to fold v and to take the least of the two. */
+INLINE V LEVEL(fold_both)(V v, V c, V seen) { return _mm512_maskz_min_epu8(_mm512_cmpneq_epi8_mask(v, c), v, seen); }
 INLINE size_t LEVEL(first)(M m) { return (size_t)__builtin_ctzll(m); }
 INLINE size_t LEVEL(last)(M m) { return (size_t)(63 - __builtin_clzll(m)); }
 /* The first n bytes, at most 64; what follows them is not touched, mapped or not. */

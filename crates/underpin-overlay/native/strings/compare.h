@@ -19,9 +19,10 @@ LEVEL(compare)(const char *a, const char *b, size_t n, int bounded)
     m = PARTING(0);
     if (LIKELY(m)) PART(LEVEL(first)(m));
     if (bounded && n <= W) RETURN(0);
-    ABOVE(return bounded ? strncmp_above(a + W, b + W, n - W) : strcmp_above(a + W, b + W));
+    if (!bounded) ABOVE(return strcmp_above(a + W, b + W));
     if ((m = PARTING(1))) PART(W + LEVEL(first)(m));
     if (bounded && n <= 2 * W) RETURN(0);
+    if (bounded) ABOVE(return strncmp_above(a + 2 * W, b + 2 * W, n - 2 * W));
     if ((m = PARTING(2))) PART(2 * W + LEVEL(first)(m));
     if (bounded && n <= 3 * W) RETURN(0);
     if ((m = PARTING(3))) PART(3 * W + LEVEL(first)(m));
@@ -72,12 +73,28 @@ LEVEL(compare)(const char *a, const char *b, size_t n, int bounded)
       size_t stop = i + whole / 4 * 4 * W;
     again:
       LOOP_BEGINS;
+#ifdef MASKED
+      V v = LEVEL(load)(a + i), w = LEVEL(load)(a + i + W), x = LEVEL(load)(a + i + 2 * W), y = LEVEL(load)(a + i + 3 * W);
+      /* Each is read once, where the compiler would read it twice from memory. */
+      HELD(v); HELD(w); HELD(x); HELD(y);
+      V e = LEVEL(unlike)(v, LEVEL(loadu)(b + i)), f = LEVEL(unlike)(w, LEVEL(loadu)(b + i + W));
+      V g = LEVEL(unlike)(x, LEVEL(loadu)(b + i + 2 * W));
+      V any = LEVEL(any_of)(e, f, g, y, LEVEL(loadu)(b + i + 3 * W));
+      M last = LEVEL(parting_of)(LEVEL(least)(LEVEL(least)(v, w), LEVEL(least)(x, y)), any);
+      if (UNLIKELY(last)) {
+        if ((m = LEVEL(parting_of)(v, e))) PART(i + LEVEL(first)(m));
+        if ((m = LEVEL(parting_of)(w, f))) PART(i + W + LEVEL(first)(m));
+        if ((m = LEVEL(parting_of)(x, g))) PART(i + 2 * W + LEVEL(first)(m));
+        PART(i + 3 * W + LEVEL(first)(last));
+      }
+#else
       if (UNLIKELY(LEVEL(parting4)(a + i, b + i))) {
         if ((m = PARTING(0))) PART(i + LEVEL(first)(m));
         if ((m = PARTING(1))) PART(i + W + LEVEL(first)(m));
         if ((m = PARTING(2))) PART(i + 2 * W + LEVEL(first)(m));
         PART(i + 3 * W + LEVEL(first)(PARTING(3)));
       }
+#endif
       i += 4 * W;
       UNLESS_AT(i, stop, again);
     }

@@ -1,18 +1,22 @@
 /* How memcpy and memmove begin: up to 8 vectors of the level, all of which are read before anything is written. Most copies
- * are short, so those come with the fewest jumps, and up to 128 bytes no level is asked for: eight stores of 16 bytes take as
- * long as four of 32 together with the look at the level and the clearing of registers. Longer copies are left to the
- * functions of copy.h. */
+ * are short, so those come with the fewest jumps, and up to 64 bytes no level is asked for. Up to 128 AVX2 is not used: eight
+ * stores of 16 bytes take as long as four of 32 together with the clearing of registers. AVX-512's registers from 16 on need no
+ * clearing. Longer copies are left to the functions of copy.h. */
 
-/* Four or eight vectors of w bytes: up to so many times w bytes, and at least half of that. */
+/* Two, four or eight vectors of w bytes: up to so many times w bytes, and at least half of that. */
 #define READ(move, from, v) move " " from ", %" v "\n"
 #define WRITE(move, v, to) move " %" v ", " to "\n"
+#define TWO_OF(move, v, w) \
+  READ(move, "(%rsi)", v "6") READ(move, "-" w "(%rsi, %rdx)", v "7") \
+  WRITE(move, v "6", "(%rdi)") WRITE(move, v "7", "-" w "(%rdi, %rdx)") \
+  "ret\n"
 #define FOUR_OF(move, v, w) \
-  READ(move, "(%rsi)", v "0") READ(move, w "(%rsi)", v "1") \
-  READ(move, "-2*" w "(%rsi, %rdx)", v "2") READ(move, "-" w "(%rsi, %rdx)", v "3") \
-  WRITE(move, v "0", "(%rdi)") WRITE(move, v "1", w "(%rdi)") \
-  WRITE(move, v "2", "-2*" w "(%rdi, %rdx)") WRITE(move, v "3", "-" w "(%rdi, %rdx)") \
-  "vzeroupper\nret\n"
-#define EIGHT_OF(move, v, w) \
+  READ(move, "(%rsi)", v "6") READ(move, w "(%rsi)", v "7") \
+  READ(move, "-2*" w "(%rsi, %rdx)", v "8") READ(move, "-" w "(%rsi, %rdx)", v "9") \
+  WRITE(move, v "6", "(%rdi)") WRITE(move, v "7", w "(%rdi)") \
+  WRITE(move, v "8", "-2*" w "(%rdi, %rdx)") WRITE(move, v "9", "-" w "(%rdi, %rdx)") \
+  "ret\n"
+#define EIGHT_OF(move, v, w, clear) \
   READ(move, "(%rsi)", v "0") READ(move, w "(%rsi)", v "1") \
   READ(move, "2*" w "(%rsi)", v "2") READ(move, "3*" w "(%rsi)", v "3") \
   READ(move, "-4*" w "(%rsi, %rdx)", v "4") READ(move, "-3*" w "(%rsi, %rdx)", v "5") \
@@ -21,7 +25,7 @@
   WRITE(move, v "2", "2*" w "(%rdi)") WRITE(move, v "3", "3*" w "(%rdi)") \
   WRITE(move, v "4", "-4*" w "(%rdi, %rdx)") WRITE(move, v "5", "-3*" w "(%rdi, %rdx)") \
   WRITE(move, v "6", "-2*" w "(%rdi, %rdx)") WRITE(move, v "7", "-" w "(%rdi, %rdx)") \
-  "vzeroupper\nret\n"
+  clear "ret\n"
 
 #define COPYING(symbol, name) __asm__( \
   ".pushsection .text." symbol ",\"ax\",@progbits\n" \
@@ -46,17 +50,14 @@
   "jae 8f\n" \
   "cmp $4, %edx\n" \
   "jae 4f\n" \
-  "test %edx, %edx\n" \
-  "je 0f\n" \
-  /* The first, the middle and the last of up to three. */ \
+  "cmp $1, %edx\n" \
+  "jb 0f\n" \
+  /* Two or three are the first one and the last two. */ \
   "movzbl (%rsi), %ecx\n" \
-  "movzbl -1(%rsi, %rdx), %r8d\n" \
-  "mov %rdx, %r9\n" \
-  "shr %r9d\n" \
-  "movzbl (%rsi, %r9), %esi\n" \
-  "mov %cl, (%rdi)\n" \
-  "mov %sil, (%rdi, %r9)\n" \
-  "mov %r8b, -1(%rdi, %rdx)\n" \
+  "je 1f\n" \
+  "movzwl -2(%rsi, %rdx), %esi\n" \
+  "mov %si, -2(%rdi, %rdx)\n" \
+  "1: mov %cl, (%rdi)\n" \
   "0: ret\n" \
   "4: mov (%rsi), %ecx\n" \
   "mov -4(%rsi, %rdx), %esi\n" \
@@ -79,6 +80,8 @@
   ".p2align 6\n" \
   "64: cmp $128, %rdx\n" \
   "ja 128f\n" \
+  "cmpb $2, overlay_level(%rip)\n" \
+  "ja 66f\n" \
   "movups (%rsi), %xmm0\n" \
   "movups 16(%rsi), %xmm1\n" \
   "movups 32(%rsi), %xmm2\n" \
@@ -101,15 +104,17 @@
   "jbe 129f\n" \
   "cmp $256, %rdx\n" \
   "ja 256f\n" \
-  FOUR_OF("vmovdqu64", "zmm", "64") \
+  FOUR_OF("vmovdqu64", "zmm1", "64") \
   ".p2align 6\n" \
   "256: cmp $512, %rdx\n" \
   "ja " #name "_avx512\n" \
-  EIGHT_OF("vmovdqu64", "zmm", "64") \
+  EIGHT_OF("vmovdqu64", "zmm2", "64", "") \
   "129: jb 65f\n" \
   "cmp $256, %rdx\n" \
   "ja " #name "_avx2\n" \
-  EIGHT_OF("vmovdqu", "ymm", "32") \
+  EIGHT_OF("vmovdqu", "ymm", "32", "vzeroupper\n") \
+  ".p2align 5\n" \
+  "66:" TWO_OF("vmovdqu64", "zmm1", "64") \
   /* Neither AVX nor AVX-512, or not known yet. */ \
   "65: cmpb $1, overlay_level(%rip)\n" \
   "je " #name "_sse2\n" \

@@ -18,4 +18,5 @@
 #undef DIFFER
 #undef UNLIKE
 #undef ANY4
+#undef IF_IN_FOUR
 #undef SAME

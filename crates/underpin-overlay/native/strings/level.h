@@ -4,9 +4,10 @@
 #define CLEAR (void)0
 #endif
 #ifndef ABOVE
-#define ABOVE(statement)
+#define ABOVE(statement) (void)0
 #endif
 #include "search.h"
+#include "search_back.h"
 #include "copy.h"
 #include "compare.h"
 #include "find.h"

@@ -9,17 +9,19 @@ INLINE V
 LEVEL(fold)(V v, V c, enum Wanted wanted)
 {
   if (wanted == END) return v;
-#ifndef MASKED
   /* Read once, where the compiler would read it twice from memory. */
   ORDERED(v);
-#endif
   V unlike = LEVEL(unlike)(v, c);
   return wanted == BYTE ? unlike : LEVEL(least)(unlike, v);
 }
 
+/* Its lowest bit is that of the first one. */
 INLINE M
 LEVEL(found)(V v, V c, enum Wanted wanted)
 {
+#ifdef MASKED
+  if (wanted == EITHER) return LEVEL(either_first)(v, c);
+#endif
   return wanted == BYTE ? LEVEL(equal)(v, c) : LEVEL(zeros)(LEVEL(fold)(v, c, wanted));
 }
 
@@ -39,7 +41,27 @@ LEVEL(fold4)(const char *p, V c, enum Wanted wanted)
 
 #define FOLD4 LEVEL(fold4)(p, c, wanted)
 #ifdef MASKED
+/* What four vectors hold, and `then` with how far the first of it lies behind p. */
 #define ANY4 (LEVEL(zeros)(FOLD4) != 0)
+#define IF_IN_FOUR(then) do { \
+    V f = FOLD(0), g = LEVEL(fold_more)(AT(1), c, f, wanted); \
+    V h = FOLD(2), all = LEVEL(fold_more)(AT(3), c, LEVEL(least)(g, h), wanted); \
+    M some, any = LEVEL(zeros)(all); \
+    if (LIKELY(!any)) break; \
+    size_t how_far; \
+    if ((some = LEVEL(zeros)(f))) { how_far = LEVEL(first)(some); then; } \
+    if ((some = LEVEL(zeros)(g))) { how_far = W + LEVEL(first)(some); then; } \
+    if ((some = LEVEL(zeros)(h))) { how_far = 2 * W + LEVEL(first)(some); then; } \
+    how_far = 3 * W + LEVEL(first)(any); \
+    then; \
+  } while (0)
+
+/* Zero where v is folded to zero, or `seen` is. */
+INLINE V
+LEVEL(fold_more)(V v, V c, V seen, enum Wanted wanted)
+{
+  return wanted == EITHER ? LEVEL(fold_both)(v, c, seen) : LEVEL(least)(LEVEL(fold)(v, c, wanted), seen);
+}
 #else
 /* A byte alone is found by comparisons, which need no second one with zero. */
 #define SAME(i) LEVEL(same_bytes)(AT(i), c)
@@ -54,7 +76,11 @@ LEVEL(same4)(const char *p, V c)
 }
 
 #define ANY4 (wanted == BYTE ? LEVEL(marked)(LEVEL(same4)(p, c)) != 0 : LEVEL(zeros)(FOLD4) != 0)
-#endif
+#define IF_IN_FOUR(then) do { \
+    if (LIKELY(!ANY4)) break; \
+    size_t how_far = LEVEL(which)(p, c, wanted); \
+    then; \
+  } while (0)
 
 /* How far the first of four vectors at p that holds it lies behind p: one of them does. They are read anew: kept in
  * registers they would cost the loop that found them more. */
@@ -75,13 +101,16 @@ LEVEL(which)(const char *p, V c, enum Wanted wanted)
   return 3 * W + LEVEL(first)(FOUND(3));
 #endif
 }
+#endif
 
 /* What is found in the vector at s as far as it lies on the page of s, for the rare case that it lies across two. */
 INLINE M
 LEVEL(before_page_end)(const char *s, V c, enum Wanted wanted)
 {
   const char *p = DOWN(s, W);
-  return LEVEL(found)(LEVEL(load)(p), c, wanted) >> (size_t)(s - p) * BITS;
+  V v = LEVEL(load)(p);
+  M m = wanted == BYTE ? LEVEL(equal)(v, c) : LEVEL(zeros)(LEVEL(fold)(v, c, wanted));
+  return m >> (size_t)(s - p) * BITS;
 }
 
 /* The functions below return from wherever something is found, each time anew: a jump to a common end would cost a short call
@@ -101,6 +130,7 @@ LEVEL(scan)(const char *s, V c, enum Wanted wanted, enum Result result, int byte
   M m;
   const char *p = DOWN(s, W) + W;
   if (UNLIKELY(m = FOUND(0))) FOUND_AT(p + LEVEL(first)(m));
+  if (result == PLACE) ABOVE(return (uintptr_t)strchrnul_above(p + W, byte));
   if (UNLIKELY(m = FOUND(1))) FOUND_AT(p + W + LEVEL(first)(m));
   if (UNLIKELY(m = FOUND(2))) FOUND_AT(p + 2 * W + LEVEL(first)(m));
   if (UNLIKELY(m = FOUND(3))) FOUND_AT(p + 3 * W + LEVEL(first)(m));
@@ -116,7 +146,7 @@ LEVEL(scan)(const char *s, V c, enum Wanted wanted, enum Result result, int byte
       FOUND_AT(p + 2 * W + __builtin_ctzll(pair));
     }
 #endif
-    if (UNLIKELY(ANY4)) FOUND_AT(p + LEVEL(which)(p, c, wanted));
+    IF_IN_FOUR(FOUND_AT(p + how_far));
   }
 #undef FOUND_AT
 }
@@ -139,6 +169,21 @@ LEVEL(scan_within)(const char *s, V c, enum Wanted wanted, size_t n, int counted
 #endif
     RETURN(at < n ? HIT(s + at) : NONE);
   }
+#ifdef MASKED
+  if (n <= 4 * W && LIKELY(WITHIN_PAGE(s, 4 * W))) {
+#define FOUND_BEHIND(i) LEVEL(found)(LEVEL(loadu)(s + (i) * W), c, wanted)
+    if (UNLIKELY(m = FOUND_BEHIND(1))) RETURN(HIT(s + W + LEVEL(first)(m)));
+    m = FOUND_BEHIND(2), at = 2 * W;
+    if (!m) {
+      if (n <= 3 * W) RETURN(NONE);
+      m = FOUND_BEHIND(3), at = 3 * W;
+      if (!m) RETURN(NONE);
+    }
+    at += LEVEL(first)(m);
+    RETURN(at < n ? HIT(s + at) : NONE);
+#undef FOUND_BEHIND
+  }
+#endif
   const char *p = DOWN(s, W) + W;
   size_t left = n - (size_t)(p - s);
   if (left > 4 * W) {
@@ -156,7 +201,7 @@ LEVEL(scan_within)(const char *s, V c, enum Wanted wanted, size_t n, int counted
       left -= whole;
     again:
       LOOP_BEGINS;
-      if (UNLIKELY(ANY4)) RETURN(HIT(p + LEVEL(which)(p, c, wanted)));
+      IF_IN_FOUR(RETURN(HIT(p + how_far)));
       p += 4 * W;
       UNLESS_AT(p, stop, again);
     }
@@ -278,8 +323,7 @@ LEVEL(strchrnul)(const char *s, int byte)
   if (UNLIKELY(!WITHIN_PAGE(s, W)) && (m = LEVEL(before_page_end)(s, c, EITHER))) RETURN((char*)(uintptr_t)s + LEVEL(first)(m));
   m = LEVEL(found)(LEVEL(loadu)(s), c, EITHER);
   if (LIKELY(m)) RETURN((char*)(uintptr_t)s + LEVEL(first)(m));
-  ABOVE(return strchrnul_above(s + W, byte));
-  return (char*)LEVEL(scan)(s, c, EITHER, PLACE, 0, s);
+  return (char*)LEVEL(scan)(s, c, EITHER, PLACE, byte, s);
 }
 
 LEVELED OVERREAD char*
@@ -300,185 +344,3 @@ LEVEL(strchr)(const char *s, int byte)
   ABOVE(return strchr_above(s + W, byte));
   return (char*)LEVEL(scan)(s, c, EITHER, MATCH, byte, s);
 }
-
-LEVELED OVERREAD void*
-LEVEL(memrchr)(const void *from, int byte, size_t n)
-{
-  const enum Wanted wanted = BYTE;
-  const char *s = from, *p, *hit;
-  V c = LEVEL(all)(byte);
-  M m;
-  p = s + n - W;
-  if (LIKELY(n <= W)) {
-    if (UNLIKELY(n == 0)) RETURN((void*)0);
-    if (UNLIKELY(!WITHIN_PAGE(p, W))) {
-      /* What lies before s need not be there, what lies behind it is on the same page as its end. */
-      p = DOWN(s + n - 1, W);
-      m = LEVEL(first_of)(LEVEL(equal)(LEVEL(load)(p), c), (size_t)(s + n - p));
-      if (!m && p > s) p -= W, m = LEVEL(equal)(LEVEL(load)(p), c);
-      if (!m) RETURN((void*)0);
-      hit = p + LEVEL(last)(m);
-      RETURN(hit >= s ? (void*)(uintptr_t)hit : 0);
-    }
-    m = LEVEL(equal)(LEVEL(loadu)(p), c);
-#ifdef ZERO_COUNTS
-    size_t at = LEVEL(behind_last)(m);
-    RETURN(at < n ? (void*)(uintptr_t)(p + W - 1 - at) : 0);
-#endif
-    if (!m) RETURN((void*)0);
-    hit = p + LEVEL(last)(m);
-    RETURN(hit >= s ? (void*)(uintptr_t)hit : 0);
-  }
-  m = LEVEL(equal)(LEVEL(loadu)(p), c);
-  if (m) RETURN((void*)(uintptr_t)(p + LEVEL(last)(m)));
-  ABOVE(return memrchr_above(s, byte, n - W));
-  p = DOWN(p - 1, W);
-  if (p - s >= 4 * W) {
-    if (UNLIKELY(m = FOUND(0))) RETURN((void*)(uintptr_t)(p + LEVEL(last)(m)));
-    if (UNLIKELY(m = FOUND(-1))) RETURN((void*)(uintptr_t)(p - W + LEVEL(last)(m)));
-    if (UNLIKELY(m = FOUND(-2))) RETURN((void*)(uintptr_t)(p - 2 * W + LEVEL(last)(m)));
-    if (UNLIKELY(m = FOUND(-3))) RETURN((void*)(uintptr_t)(p - 3 * W + LEVEL(last)(m)));
-    /* Down to where four vectors begin: what lies above was seen. */
-    p = DOWN(p - 3 * W + 4 * W - 1, 4 * W);
-    for (const char *stop = s + 4 * W; p > stop;) {
-      p -= 4 * W;
-      if (UNLIKELY(ANY4)) {
-        FORGET(p);
-        if ((m = FOUND(3))) RETURN((void*)(uintptr_t)(p + 3 * W + LEVEL(last)(m)));
-        if ((m = FOUND(2))) RETURN((void*)(uintptr_t)(p + 2 * W + LEVEL(last)(m)));
-        if ((m = FOUND(1))) RETURN((void*)(uintptr_t)(p + W + LEVEL(last)(m)));
-        RETURN((void*)(uintptr_t)(p + LEVEL(last)(FOUND(0))));
-      }
-    }
-    p -= W;
-  }
-  /* At most four, which lie behind s, and the one that s is in. */
-#define WHOLE do { \
-    if (p <= s) goto lowest; \
-    if (UNLIKELY(m = FOUND(0))) RETURN((void*)(uintptr_t)(p + LEVEL(last)(m))); \
-    p -= W; \
-  } while (0)
-  WHOLE;
-  WHOLE;
-  WHOLE;
-  WHOLE;
-#undef WHOLE
-lowest:
-  m = FOUND(0);
-  if (LIKELY(!m)) RETURN((void*)0);
-  hit = p + LEVEL(last)(m);
-  RETURN(hit >= s ? (void*)(uintptr_t)hit : 0);
-}
-
-#ifdef PAIRS
-/* All up to the end, which may itself be the byte. */
-#define UP_TO(end) ((end) ^ ((end) - 1))
-
-LEVELED OVERREAD char*
-LEVEL(strrchr)(const char *s, int byte)
-{
-  V c = LEVEL(all)(byte), zero = LEVEL(all)(0), v, w, x;
-  const char *p = DOWN(s, W);
-  M end, hits;
-  if (UNLIKELY(!WITHIN_PAGE(s, W))) {
-    v = LEVEL(load)(p);
-    end = LEVEL(zeros)(v) >> (size_t)(s - p);
-    if (end) {
-      hits = LEVEL(equal)(v, c) >> (size_t)(s - p) & UP_TO(end);
-      RETURN(hits ? (char*)(uintptr_t)s + LEVEL(last)(hits) : 0);
-    }
-  }
-  v = LEVEL(loadu)(s);
-  end = LEVEL(zeros)(v);
-  if (LIKELY(end)) {
-    hits = LEVEL(equal)(v, c) & UP_TO(end);
-    RETURN(hits ? (char*)(uintptr_t)s + LEVEL(last)(hits) : 0);
-  }
-  ABOVE(return strrchr_above(s, byte));
-  p += W;
-  w = LEVEL(load)(p);
-  if (UNLIKELY(end = LEVEL(zeros)(w))) {
-    hits = LEVEL(equal)(w, c) & UP_TO(end);
-    if (hits) RETURN((char*)(uintptr_t)p + LEVEL(last)(hits));
-    hits = LEVEL(equal)(v, c);
-    RETURN(hits ? (char*)(uintptr_t)s + LEVEL(last)(hits) : 0);
-  }
-  x = LEVEL(load)(p + W);
-  if (UNLIKELY(end = LEVEL(zeros)(x))) {
-    hits = LEVEL(equal)(x, c) & UP_TO(end);
-    if (hits) RETURN((char*)(uintptr_t)p + W + LEVEL(last)(hits));
-    hits = LEVEL(equal)(w, c);
-    if (hits) RETURN((char*)(uintptr_t)p + LEVEL(last)(hits));
-    hits = LEVEL(equal)(v, c);
-    RETURN(hits ? (char*)(uintptr_t)s + LEVEL(last)(hits) : 0);
-  }
-  /* Two at a time. What was seen last is kept as a place and a mask. */
-  const char *four = DOWN(p + 2 * W, 2 * W), *at = 0;
-  uint64_t seen = 0;
-  for (;; four += 2 * W) {
-    V a = LEVEL(load)(four), b = LEVEL(load)(four + W);
-    V either = LEVEL(either)(LEVEL(same_bytes)(a, c), LEVEL(same_bytes)(b, c));
-    V ends = LEVEL(same_bytes)(LEVEL(least)(a, b), zero);
-    if (LIKELY(!LEVEL(marked)(LEVEL(either)(either, ends)))) continue;
-    if (UNLIKELY(!LEVEL(marked)(ends))) {
-      at = four, seen = LEVEL(equal)(a, c) | (uint64_t)LEVEL(equal)(b, c) << W;
-      continue;
-    }
-    uint64_t both;
-    if (UNLIKELY(LEVEL(marked)(either))) {
-      uint64_t stop = LEVEL(zeros)(a) | (uint64_t)LEVEL(zeros)(b) << W;
-      both = (LEVEL(equal)(a, c) | (uint64_t)LEVEL(equal)(b, c) << W) & UP_TO(stop);
-      if (both) RETURN((char*)(uintptr_t)four + (63 ^ __builtin_clzll(both)));
-    }
-    if (UNLIKELY(seen)) RETURN((char*)(uintptr_t)at + (63 ^ __builtin_clzll(seen)));
-    both = LEVEL(equal)(w, c) | (uint64_t)LEVEL(equal)(x, c) << W;
-    if (UNLIKELY(both)) RETURN((char*)(uintptr_t)p + (63 ^ __builtin_clzll(both)));
-    hits = LEVEL(equal)(v, c);
-    RETURN(hits ? (char*)(uintptr_t)s + LEVEL(last)(hits) : 0);
-  }
-}
-#undef UP_TO
-#else
-LEVELED OVERREAD char*
-LEVEL(strrchr)(const char *s, int byte)
-{
-  const enum Wanted wanted = EITHER;
-  V c = LEVEL(all)(byte), v;
-  const char *p = DOWN(s, W), *at = 0;
-  M end, hits, seen = 0;
-  if (LIKELY(WITHIN_PAGE(s, W))) {
-    v = LEVEL(loadu)(s);
-    end = LEVEL(zeros)(v), hits = LEVEL(equal)(v, c);
-  }
-  else {
-    v = LEVEL(load)(p);
-    end = LEVEL(zeros)(v) >> (size_t)(s - p) * BITS, hits = LEVEL(equal)(v, c) >> (size_t)(s - p) * BITS;
-  }
-  if (LIKELY(end)) {
-    /* All up to the end, which may itself be the byte. */
-    hits &= end ^ (end - 1);
-    RETURN(hits ? (char*)(uintptr_t)s + LEVEL(last)(hits) : 0);
-  }
-  if (hits) at = s, seen = hits;
-  p += W;
-  for (;;) {
-    if (((uintptr_t)p & (4 * W - 1)) == 0) {
-      while (!LEVEL(zeros)(FOLD4)) p += 4 * W;
-    }
-    do {
-      /* Most vectors hold neither. */
-      if (LEVEL(zeros)(FOLD(0))) {
-        v = AT(0);
-        end = LEVEL(zeros)(v), hits = LEVEL(equal)(v, c);
-        if (end) {
-          hits &= end ^ (end - 1);
-          if (hits) RETURN((char*)(uintptr_t)p + LEVEL(last)(hits));
-          RETURN(at ? (char*)(uintptr_t)at + LEVEL(last)(seen) : 0);
-        }
-        at = p, seen = hits;
-      }
-      p += W;
-    } while ((uintptr_t)p & (4 * W - 1));
-  }
-}
-#endif
