@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod gate;
+mod guest;
 mod index;
 pub mod original;
 mod row;
@@ -15,6 +16,10 @@ pub mod sources;
 mod summary;
 
 pub use gate::{RowGate, RowLimit};
+pub use guest::{
+    BootFigure, Guest, GuestBoot, GuestCell, GuestFigure, GuestFigureName, GuestUp, Outcome, Repeats, STEADY, Said,
+    guest_figure, guest_name, repeats, rows_of, why_failed,
+};
 pub use index::{Indexed, IndexedRow, index, kept_passes, row_score};
 pub use row::{Figures, Measure, Original, Row, Suite, UnknownSuite, find, matches, rows};
 pub use summary::{

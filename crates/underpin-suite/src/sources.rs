@@ -32,6 +32,12 @@ pub struct Program {
     pub started: Option<(&'static str, &'static str)>,
 }
 
+/// What runs rows in a guest, and a program that does nothing: each is one file.
+pub const GUEST: [SourceFile; 2] = [
+    SourceFile { path: "guest/rows.c", text: include_str!("../../../suites/guest/rows.c") },
+    SourceFile { path: "guest/empty.c", text: include_str!("../../../suites/guest/empty.c") },
+];
+
 /// The program of a suite.
 #[must_use]
 pub const fn program(suite: Suite) -> Program {

@@ -1,6 +1,7 @@
 //! What the records of a run of suites say: a table for each suite, the rows that differ, the means, the index.
 
 use crate::gate::RowGate;
+use crate::guest::Guest;
 use crate::index::{Indexed, index, row_score};
 use crate::row::{Measure, Original, Row, Suite};
 use schemars::JsonSchema;
@@ -19,6 +20,8 @@ pub struct SuiteRun {
     pub machine: Machine,
     /// The builds; the first is the reference.
     pub builds: Vec<Build>,
+    /// The guest that they ran in; `None` if they ran on the machine itself.
+    pub guest: Option<Guest>,
     /// It was the short form.
     pub is_quick: bool,
     /// The originals whose own programs measured the rows of their suites: `libc-bench`.
@@ -74,6 +77,9 @@ pub struct Summary {
     pub machine: MachineSummary,
     /// The builds; the first is the reference.
     pub builds: Vec<Build>,
+    /// The guest that they ran in; absent if they ran on the machine itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guest: Option<Guest>,
     /// It was the short form.
     pub is_quick: bool,
     /// The originals whose own programs measured the rows of their suites: `libc-bench`.
@@ -243,6 +249,7 @@ pub fn summarise(run: &SuiteRun) -> Summary {
         underpin: run.underpin.clone(),
         machine: MachineSummary::from(&run.machine),
         builds: run.builds.clone(),
+        guest: run.guest.clone(),
         is_quick: run.is_quick,
         originals: run.originals.clone(),
         seconds: run.seconds,

@@ -59,6 +59,7 @@ fn run(rows: Vec<RowRun>) -> SuiteRun {
         underpin: "0".to_owned(),
         machine: Machine { processors: 2, ..Machine::default() },
         builds: vec![build("glibc"), build("musl")],
+        guest: None,
         is_quick: false,
         originals: Vec::new(),
         seconds: 1.0,

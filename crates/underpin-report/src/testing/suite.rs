@@ -177,6 +177,7 @@ pub(crate) fn summary_of(builds: Vec<Build>, suites: Vec<SuiteSummary>) -> Suite
         underpin: "0".to_owned(),
         machine,
         builds,
+        guest: None,
         is_quick: true,
         originals: Vec::new(),
         seconds: 312.0,

@@ -12,7 +12,7 @@ use underpin_bench::{
     BenchError, Candidate, CommandLine, End, Executor, Experiment, Header, MemoryRun, Observer, ObserverError,
     RealExecutor, RowName, RunFile, RunOutcome, Sample, Stopped, Store, StreamsPlan, Variant, measure,
 };
-use underpin_suite::{Failure, Row};
+use underpin_suite::{Failure, Row, why_failed};
 
 /// What is needed to measure a row.
 pub struct Measuring<'a> {
@@ -100,14 +100,7 @@ impl Measuring<'_> {
     /// How a program ended, and the last line that it wrote.
     fn reason(&self, build: usize, outcome: RunOutcome) -> String {
         let text = fs::read(self.programs.report_of(build)).unwrap_or_default();
-        let text = String::from_utf8_lossy(&text);
-        let last = text.lines().rev().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('{'));
-        match (last, outcome) {
-            // A program that gives a reason need not have its status repeated.
-            (Some(line), RunOutcome::Exited(1 | 3)) => line.to_owned(),
-            (Some(line), outcome) => format!("the program {}: {line}", outcome.words()),
-            (None, outcome) => format!("the program {}", outcome.words()),
-        }
+        why_failed(&String::from_utf8_lossy(&text), outcome)
     }
 
     /// Measures the row under the builds that work.

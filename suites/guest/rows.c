@@ -1,0 +1,148 @@
+/* Runs rows of suites in a guest of `underpin image compare`, one after the other, and says what came of each.
+ *
+ *   rows SECONDS STARTS EMPTY ROW...
+ *
+ * SECONDS is the longest that a row may take; EMPTY is a program that does nothing, started STARTS times. Each ROW is one
+ * word: its name, variables of its environment (NAME=VALUE), then the path of its program and the words for it, with a blank
+ * between them. On standard output:
+ *
+ *   @boot {"up_ns":...,"total_kib":...,"available_kib":...}    once, before anything else ran
+ *   @start {"ns":...}                                          the median time of a start of EMPTY
+ *   @row NAME                                                  then what the program wrote
+ *   @end {"status":...,"killed":...}                           as wait4(2) has it; whether its time was over
+ *   @done
+ *
+ * A row that ends badly is followed by the next one. What a row left running is killed.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MOST_STARTS = 1000, MOST_WORDS = 32, WARM_STARTS = 3 };
+
+static uint64_t clock_ns(clockid_t which) {
+    struct timespec now;
+    clock_gettime(which, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static unsigned long of_meminfo(const char *text, const char *name) {
+    const char *at = strstr(text, name);
+    return at ? strtoul(at + strlen(name), NULL, 10) : 0;
+}
+
+static void say_boot(uint64_t up_ns) {
+    static char text[8192];
+    FILE *file = fopen("/proc/meminfo", "r");
+    if (file) {
+        text[fread(text, 1, sizeof text - 1, file)] = 0;
+        fclose(file);
+    }
+    printf("@boot {\"up_ns\":%" PRIu64 ",\"total_kib\":%lu,\"available_kib\":%lu}\n", up_ns, of_meminfo(text, "MemTotal:"),
+           of_meminfo(text, "MemAvailable:"));
+}
+
+static int by_size(const void *left, const void *right) {
+    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* Without a copy of this process's pages: what is measured is the start of the other program. */
+static int started(char *program, uint64_t *took) {
+    char *words[] = {program, NULL};
+    int status = 0;
+    const uint64_t begun = clock_ns(CLOCK_MONOTONIC);
+    const pid_t child = vfork();
+    if (child == 0) {
+        execv(program, words);
+        _exit(127);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child) return 0;
+    *took = clock_ns(CLOCK_MONOTONIC) - begun;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static void say_start(char *program, long starts) {
+    static uint64_t took[MOST_STARTS];
+    if (starts < 1) return;
+    if (starts > MOST_STARTS) starts = MOST_STARTS;
+    for (long i = -WARM_STARTS; i < starts; i++) {
+        if (!started(program, &took[i < 0 ? 0 : i])) return;
+    }
+    qsort(took, (size_t)starts, sizeof *took, by_size);
+    printf("@start {\"ns\":%" PRIu64 "}\n", took[starts / 2]);
+}
+
+/* Becomes the row's program: in a group of its own, with one stream for all that it writes. */
+static void become(char *row) {
+    char *words[MOST_WORDS + 1];
+    int count = 0;
+    strtok(row, " ");
+    for (char *word = strtok(NULL, " "); word && count < MOST_WORDS; word = strtok(NULL, " ")) {
+        if (count == 0 && strchr(word, '=')) putenv(word);
+        else words[count++] = word;
+    }
+    words[count] = NULL;
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    setpgid(0, 0);
+    dup2(STDOUT_FILENO, STDERR_FILENO);
+    if (count) execv(words[0], words);
+    fprintf(stderr, "%s: %s\n", count ? words[0] : "no program", strerror(errno));
+    _exit(127);
+}
+
+static void run_row(char *row, long seconds, const sigset_t *ended) {
+    printf("@row %.*s\n", (int)strcspn(row, " "), row);
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) become(row);
+    if (child < 0) {
+        printf("fork: %s\n@end {\"status\":256,\"killed\":false}\n", strerror(errno));
+        return;
+    }
+    setpgid(child, child);
+    const uint64_t until = clock_ns(CLOCK_MONOTONIC) + (uint64_t)seconds * 1000000000u;
+    int status = 0, killed = 0;
+    while (waitpid(child, &status, WNOHANG) == 0) {
+        const uint64_t now = clock_ns(CLOCK_MONOTONIC);
+        if (now >= until) {
+            killed = 1;
+            kill(-child, SIGKILL);
+            waitpid(child, &status, 0);
+            break;
+        }
+        const struct timespec left = {(time_t)((until - now) / 1000000000u), (long)((until - now) % 1000000000u)};
+        sigtimedwait(ended, NULL, &left);
+    }
+    kill(-child, SIGKILL);
+    printf("\n@end {\"status\":%d,\"killed\":%s}\n", status, killed ? "true" : "false");
+    fflush(stdout);
+}
+
+int main(int words, char **word) {
+    const uint64_t up_ns = clock_ns(CLOCK_BOOTTIME);
+    if (words < 4) {
+        fprintf(stderr, "usage: %s SECONDS STARTS EMPTY ROW...\n", word[0]);
+        return 2;
+    }
+    sigset_t ended;
+    sigemptyset(&ended);
+    sigaddset(&ended, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &ended, NULL);
+    say_boot(up_ns);
+    say_start(word[3], strtol(word[2], NULL, 10));
+    fflush(stdout);
+    for (int i = 4; i < words; i++) run_row(word[i], strtol(word[1], NULL, 10), &ended);
+    puts("@done");
+    return 0;
+}
