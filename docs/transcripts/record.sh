@@ -87,6 +87,20 @@ record ruby "Ruby: a service's memory on every allocator" \
     "underpin run --malloc jemalloc -- puma -C workloads/ruby/puma.rb >puma.log & sleep 3
 curl -s http://127.0.0.1:8080/ | jq '{ruby_version, puma, rack, allocator, allocator_settings, openssl}'; kill \$!"
 
+record containers "Containers: a program with what it opens, and a Ruby service on jemalloc" \
+    "underpin image build curl --target oci -o curl.tar" \
+    "underpin image build curl --target oci -o curl.tar --dry-run -v | grep -e certificates -e nsswitch" \
+    "underpin image doctor curl.tar" \
+    "underpin image build curl --target oci --without ca-roots,name-service -o bare.tar" \
+    "underpin image build curl --target oci --layer-per package -o layers.tar" \
+    "skopeo inspect --config oci-archive:layers.tar | jq -r '.history[].created_by'" \
+    "underpin image build ruby --app workloads/ruby --malloc jemalloc:background_thread:true,dirty_decay_ms:500,muzzy_decay_ms:500 --target oci -o app.tar -- ruby -S puma -C puma.rb" \
+    "underpin image doctor app.tar" \
+    "skopeo inspect --config oci-archive:app.tar | jq '.config'" \
+    "underpin image run app.tar -v -- ruby -e 'p Process.uid, File.exist?(\"/bin/sh\")'" \
+    "underpin image run app.tar --network host & sleep 5
+curl -s http://127.0.0.1:8080/ | jq -c '{pid, ruby_version, puma, rack, allocator, allocator_object, allocator_settings}'; kill \$!"
+
 # The benchmark draws random bytes, formats, copies and allocates: what Broker's does (workloads/broker).
 cp -r "$here/../../workloads/broker" broker
 mkdir empty

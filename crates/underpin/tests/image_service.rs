@@ -238,7 +238,7 @@ fn a_gem_that_is_not_there_and_a_command_that_is_no_program_are_refused() {
     };
     refused(&["--app", "app"], "absent-gem, which Gemfile.lock names, is not installed");
     refused(&["--app", "nothing"], "--app nothing");
-    refused(&["--", "python3"], "expected one of the programs of the image (ruby)");
+    refused(&["--", "python3"], "expected one of the programs of the image (/usr/bin/ruby)");
     refused(&["--malloc", "jemalloc:no_such_setting:1"], "no_such_setting");
     refused(&["--include", "/nothing/here"], "--include /nothing/here");
     assert!(!dir.join("out").exists());

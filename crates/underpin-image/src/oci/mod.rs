@@ -11,6 +11,7 @@
 mod document;
 mod error;
 mod files;
+mod form;
 mod layer;
 mod planned;
 pub mod read;
@@ -21,8 +22,9 @@ pub mod write;
 
 pub use error::OciError;
 pub use files::{FileKind, Files, Node};
+pub use form::form;
 pub use planned::planned;
-pub use read::{Config, Form, Image, Limits, form, open};
+pub use read::{Config, Form, Image, Limits, open};
 pub use write::{Output, Settings, Written, write};
 
 /// The architecture in the words of the specification (those of Go), from the name that the kernel has for it.

@@ -123,31 +123,6 @@ pub fn open(path: &Path, limits: Limits) -> Result<Image, OciError> {
     reader.archive(slice)
 }
 
-/// In which form an image is there, by names alone: no layer is read. `None` if it is no image.
-///
-/// # Errors
-/// If it cannot be read, or is damaged.
-pub fn form(path: &Path) -> Result<Option<Form>, OciError> {
-    let kind = fs::metadata(path).map_err(OciError::io(path))?.file_type();
-    if kind.is_dir() {
-        return Ok((path.join("index.json").is_file() && path.join("oci-layout").is_file()).then_some(Form::Layout));
-    }
-    if !kind.is_file() {
-        return Ok(None);
-    }
-    let slice = File::open(path).and_then(Slice::of).map_err(OciError::io(path))?;
-    let mut tape = Tape::new(&slice, path, "the tar");
-    // What is no tar at all is no image either.
-    while let Ok(Some(member)) = tape.member() {
-        match clean(member.name.as_bstr()).as_slice() {
-            b"oci-layout" => return Ok(Some(Form::OciArchive)),
-            b"manifest.json" => return Ok(Some(Form::DockerArchive)),
-            _ => {}
-        }
-    }
-    Ok(None)
-}
-
 /// The files of an archive, or of a layout.
 enum Parts {
     Folder(PathBuf),
@@ -475,7 +450,7 @@ fn absent_is_fine(result: Result<(), PathError>) -> Result<(), PathError> {
 }
 
 /// A name of a tar without `.` and slashes that mean nothing.
-fn clean(name: &bstr::BStr) -> BString {
+pub(super) fn clean(name: &bstr::BStr) -> BString {
     let parts: Vec<&[u8]> = name.split(|byte| *byte == b'/').filter(|part| !part.is_empty() && *part != b".").collect();
     parts.join(&b'/').into()
 }

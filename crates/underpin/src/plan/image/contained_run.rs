@@ -54,8 +54,7 @@ impl ContainedRunPlan {
     /// # Errors
     /// If the image is damaged or cannot be run, or what was asked for excludes each other.
     pub fn new(args: &ImageRunArgs) -> anyhow::Result<Option<ContainedRunPlan>> {
-        // What is wrong with a path is told by those who read machines' images.
-        if !matches!(oci::form(&args.image), Ok(Some(_))) {
+        if oci::form(&args.image)?.is_none() {
             return Ok(None);
         }
         let image = oci::open(&args.image, oci::Limits::default())?;

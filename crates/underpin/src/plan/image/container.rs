@@ -186,18 +186,15 @@ impl Container {
 /// The program that is started, and the arguments that may be replaced.
 fn started(args: &ImageBuildArgs, plan: &Plan) -> anyhow::Result<(PathBuf, Vec<String>)> {
     let Some((first, rest)) = args.command.split_first() else { return Ok((plan.command.clone(), Vec::new())) };
-    let is_it = |(given, place): &(&PathBuf, &PathBuf)| {
-        let name = Path::new(first);
-        *given == name || *place == name || (name.components().count() == 1 && place.file_name() == name.file_name())
-    };
-    let Some((_, place)) = args.programs.iter().zip(&plan.programs).find(is_it) else {
-        bail!("-- {first}: expected one of the programs of the image ({})", named(&args.programs));
+    let name = Path::new(first);
+    let is_name = name.components().count() == 1;
+    let is_it = |place: &&PathBuf| *place == name || is_name && place.file_name() == name.file_name();
+    let given = args.programs.iter().position(|given| given == name).and_then(|index| plan.programs.get(index));
+    let Some(place) = plan.programs.iter().find(is_it).or(given) else {
+        let known: Vec<String> = plan.programs.iter().map(|program| program.display().to_string()).collect();
+        bail!("-- {first}: expected one of the programs of the image ({})", known.join(", "));
     };
     Ok((place.clone(), rest.to_vec()))
-}
-
-fn named(programs: &[PathBuf]) -> String {
-    programs.iter().map(|program| program.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
 /// Whether an image is there. Anything else is the user's own, and not ours to remove.
