@@ -89,10 +89,17 @@ pub fn needs_of(subject: &Subject<'_>) -> Vec<Need> {
     out.extend(go(LackKind::User, program, &["os/user.Current"]));
     if subject.is_glibc {
         out.extend(called(LackKind::NameService, &own, &NAMES, false));
-        out.extend(called(LackKind::Charset, &[program], &["iconv_open"], false));
+        let charsets = called(LackKind::Charset, &[program], &["iconv_open"], false);
+        out.extend(charsets.map(|need| Need { paths: charset_folders(subject.objects), ..need }));
         out.extend(called(LackKind::Locale, &own, &["setlocale", "newlocale"], true));
     }
     out
+}
+
+/// Where the C library looks for its charset modules: compiled into it.
+fn charset_folders(objects: &[Rc<Object>]) -> Vec<BString> {
+    let library = objects.iter().filter(|object| object.is_named("libc.so") || object.is_static());
+    library.flat_map(|object| object.ending("/gconv").into_iter().map(|(_, text)| text.to_owned())).collect()
 }
 
 fn evidence(object: &Object, offset: u64, what: impl Into<String>) -> Evidence {

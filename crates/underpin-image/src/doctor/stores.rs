@@ -20,7 +20,7 @@ pub(super) fn check(view: &View<'_>, subject: &Subject<'_>) -> Vec<Lack> {
             LackKind::Temporary => temporary(view),
             LackKind::User => account_of_user(view),
             LackKind::NameService => name_service(view, subject),
-            LackKind::Charset => charsets(view),
+            LackKind::Charset => charsets(view, &need),
             LackKind::Locale => locale(view),
             _ => None,
         };
@@ -216,15 +216,21 @@ fn name_service(view: &View<'_>, subject: &Subject<'_>) -> Option<Told> {
     Some(Told { more, ..told(missing, "add the module, or write `hosts: files dns` in /etc/nsswitch.conf") })
 }
 
-fn charsets(view: &View<'_>) -> Option<Told> {
+fn charsets(view: &View<'_>, need: &Need) -> Option<Told> {
     let set = view.variable("GCONV_PATH").is_some_and(|path| serves(view, path));
-    let list = |path: &BStr| path.ends_with(b"gconv/gconv-modules.cache") || path.ends_with(b"gconv/gconv-modules");
-    if set || view.image.files.iter().any(|(path, _)| list(path)) {
+    let list = |folder: &BString| {
+        ["gconv-modules.cache", "gconv-modules"].iter().any(|name| view.has(format!("{folder}/{name}")))
+    };
+    // A C library in which no folder is found may look in any.
+    let anywhere = |path: &BStr| path.ends_with(b"gconv/gconv-modules.cache") || path.ends_with(b"gconv/gconv-modules");
+    let unknown = need.paths.is_empty() && view.image.files.iter().any(|(path, _)| anywhere(path));
+    if set || unknown || need.paths.iter().any(list) {
         return None;
     }
+    let folder = need.paths.first().map_or_else(|| "/usr/lib/TRIPLET/gconv".to_owned(), ToString::to_string);
     Some(told(
         "charset modules of glibc: iconv(3) converts between UTF-8 and ASCII alone",
-        "add the folder gconv of the C library (Debian: /usr/lib/TRIPLET/gconv of libc6)",
+        format!("add the folder {folder} of the C library's system (Debian: libc6)"),
     ))
 }
 

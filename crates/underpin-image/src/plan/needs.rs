@@ -139,7 +139,7 @@ impl Provider<'_, '_> {
             Provision::CaRoots => self.certificates(need, &because),
             Provision::Zoneinfo => self.zones(need, because),
             Provision::NameService => self.name_service(&because),
-            Provision::Charsets => self.charsets(because),
+            Provision::Charsets => self.charsets(need, because),
             Provision::Locale => self.locale(because),
         }
     }
@@ -212,14 +212,12 @@ impl Provider<'_, '_> {
         Ok(())
     }
 
-    fn charsets(&mut self, because: Because) -> Result<(), ImageError> {
-        let Some(folder) = self.library.as_deref().and_then(Path::parent).map(|folder| folder.join("gconv")) else {
-            return Ok(());
-        };
-        if self.variable("GCONV_PATH").is_none() && self.planner.on_host(&folder).exists() {
-            self.include(&folder, because)?;
+    fn charsets(&mut self, need: &Need, because: Because) -> Result<(), ImageError> {
+        let folder = need.paths.first().map(|path| PathBuf::from(OsStr::from_bytes(path)));
+        match folder.filter(|folder| self.variable("GCONV_PATH").is_none() && self.planner.on_host(folder).exists()) {
+            Some(folder) => self.include(&folder, because),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn locale(&mut self, because: Because) -> Result<(), ImageError> {

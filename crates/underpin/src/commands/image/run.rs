@@ -60,19 +60,16 @@ pub fn run(plan: &ImageRunPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
 /// What a person must know that the command's own output does not say.
 fn explain(plan: &ImageRunPlan, document: &ImageRunDocument, result: &Boot) {
     explain_end(document, plan.timeout);
-    match result.outcome {
-        GuestEnd::NoResult { was_up, gave_up } => {
-            let what = match (was_up, gave_up) {
-                (true, _) => "the guest went down before the command ended",
-                (false, true) => "the guest did not come up in time and was ended",
-                (false, false) => "the guest did not come up",
-            };
-            let said = if result.said.is_empty() { String::new() } else { format!("; QEMU says: {}", result.said) };
-            let lines = if result.console.is_empty() { "its console is empty" } else { "the end of its console:" };
-            screen::note(&format!("{what}{said}; {lines}"));
-            telling(&result.console, SHOWN).iter().for_each(|line| screen::note(&format!("  {line}")));
-        }
-        _ => {}
+    if let GuestEnd::NoResult { was_up, gave_up } = result.outcome {
+        let what = match (was_up, gave_up) {
+            (true, _) => "the guest went down before the command ended",
+            (false, true) => "the guest did not come up in time and was ended",
+            (false, false) => "the guest did not come up",
+        };
+        let said = if result.said.is_empty() { String::new() } else { format!("; QEMU says: {}", result.said) };
+        let lines = if result.console.is_empty() { "its console is empty" } else { "the end of its console:" };
+        screen::note(&format!("{what}{said}; {lines}"));
+        telling(&result.console, SHOWN).iter().for_each(|line| screen::note(&format!("  {line}")));
     }
     for file in &document.files {
         if let Some(error) = &file.error {
