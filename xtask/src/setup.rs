@@ -10,7 +10,7 @@ const PACKAGES: [(&str, &[&str]); 19] = [
     ("programs to look at", &["emacs-gtk", "ffmpeg", "git", "python3", "ruby", "appstream"]),
     (
         "judges",
-        &["libtree", "strace", "binutils", "elfutils", "llvm", "pax-utils", "jq", "time", "hyperfine", "valgrind"],
+        &["libtree", "strace", "binutils", "elfutils", "llvm", "pax-utils", "jq", "time", "hyperfine", "valgrind", "gdb"],
     ),
     ("attributes of files", &["attr", "acl", "libcap2-bin", "e2fsprogs"]),
     ("a second C library, and one as a peer of the overlay", &["musl", "musl-dev", "musl-tools", "libllvmlibc-19-dev"]),

@@ -13,6 +13,7 @@
 //! | `machine` | what differs between processors |
 //! | `object` | what one library says: segments, symbols with versions, relocations, initialisers |
 //! | `members` | which libraries go in, and why the others stay shared |
+//! | `opened` | which of them may be opened by name for a symbol that another one defines too |
 //! | `bind` | which definition the loader would give each reference |
 //! | `layout` | where each member and its thread-local block lies |
 //! | `relocate` | what becomes of each relocation |
@@ -39,6 +40,7 @@ mod machine;
 mod members;
 pub mod note;
 mod object;
+mod opened;
 mod property;
 mod protect;
 mod relocate;

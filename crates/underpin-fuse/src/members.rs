@@ -2,6 +2,7 @@
 
 use crate::machine::Kind;
 use crate::object::Object;
+use crate::opened;
 use crate::{Closure, Plan, Refusal};
 use bstr::BString;
 use std::fmt;
@@ -46,6 +47,13 @@ pub enum KeptBecause {
     },
     /// Two of its segments share a page.
     SharedPage,
+    /// Something may open it by its name and ask for a symbol that an earlier library defines too.
+    OpenedByName {
+        /// The object that has its name in its data.
+        by: usize,
+        /// The symbol.
+        symbol: BString,
+    },
     /// A library that stays shared, and that members need, needs it.
     NeededBy {
         /// That library.
@@ -71,6 +79,9 @@ impl fmt::Display for KeptBecause {
             KeptBecause::SpecialDynamic => f.write_str("is a filter, an auditor, or runs before all others"),
             KeptBecause::Relocation { kind } => write!(f, "has relocations of type {kind}"),
             KeptBecause::SharedPage => f.write_str("has two segments on one page"),
+            KeptBecause::OpenedByName { symbol, .. } => {
+                write!(f, "may be opened by name for its own {symbol}, which another library defines too")
+            }
             KeptBecause::NeededBy { .. } => f.write_str("is needed by a library that stays shared"),
             KeptBecause::Policy { reason } => f.write_str(reason),
         }
@@ -146,6 +157,8 @@ pub(crate) fn choose(closure: &Closure, objects: &[Object]) -> Result<Plan, Refu
         let policy = member.keep.clone().map(|reason| KeptBecause::Policy { reason });
         kept[index] = policy.or_else(|| by_name(&member.names)).or_else(|| by_content(object));
     }
+    let opened = opened::find(closure, objects, &|index| kept[index].is_some());
+    opened.into_iter().for_each(|(index, because)| kept[index] = Some(because));
     close(closure, &mut kept);
     let members: Vec<usize> = (1..objects.len()).filter(|&index| kept[index].is_none()).collect();
     if members.len() < 2 {

@@ -12,7 +12,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 /// First index of a version: 1 is the file itself, and 2 stays unused, because glibc gives unversioned references the
 /// definition with index 2 even if a newer one is the default.
 const FIRST_VERSION: u16 = 3;
-const HIDDEN: u16 = 0x8000;
+/// The bit of a symbol's version that keeps it from references without one.
+pub(crate) const HIDDEN: u16 = 0x8000;
 
 #[derive(Debug, Default)]
 pub(crate) struct Tables {
@@ -262,7 +263,8 @@ fn verneed(
     tables.verneed.1 = count as u64;
 }
 
-fn is_offered(symbol: &Symbol) -> bool {
+/// Whether a symbol can be found from outside of its library.
+pub(crate) fn is_offered(symbol: &Symbol) -> bool {
     symbol.is_defined()
         && matches!(symbol.kind(), 0 | 1 | 2 | 5 | 6 | 10)
         && matches!(symbol.binding(), 1 | 2 | 10)

@@ -5,7 +5,7 @@ mod support;
 use support::{NATIVE, Target, contents, fuse};
 use underpin_elf::{Elf, SegmentKind};
 use underpin_fuse::{Closure, Names, note};
-use underpin_test_support::{Fixture, Output, Random};
+use underpin_test_support::{Fixture, Output, Random, need};
 
 fn three(target: Target, fixture: &Fixture) -> std::path::PathBuf {
     for name in ["one", "two", "three"] {
@@ -15,9 +15,9 @@ fn three(target: Target, fixture: &Fixture) -> std::path::PathBuf {
         );
         target.library(fixture, name, &source, &["-Wl,-z,relro"]);
     }
-    let main = "#include <stdio.h>\n#include <stdlib.h>\nint one(int), two(int), three(int); const void *two_place(void);\n\
-        int main(int n, char **v) { if (n > 1) { FILE *m = fopen(\"/proc/self/maps\", \"r\"); unsigned long a, b, p = (unsigned long) two_place(); char r[8], l[4096];\n\
-        while (fgets(l, sizeof l, m)) if (sscanf(l, \"%lx-%lx %7s\", &a, &b, r) == 3) { if (a <= p && p < b) puts(r); if (r[1] == 'w' && r[2] == 'x') puts(\"W+X\"); } return 0; }\n\
+    let main = "#include <stdio.h>\n#include <stdlib.h>\nint one(int), two(int), three(int); const void *one_place(void), *two_place(void), *three_place(void);\n\
+        int main(int n, char **v) { if (n > 1) { FILE *m = fopen(\"/proc/self/maps\", \"r\"); unsigned long a, b, p[] = { (unsigned long) one_place(), (unsigned long) two_place(), (unsigned long) three_place() }; char r[8], l[4096];\n\
+        while (fgets(l, sizeof l, m)) if (sscanf(l, \"%lx-%lx %7s\", &a, &b, r) == 3) { for (int i = 0; i < 3; i++) if (a <= p[i] && p[i] < b) puts(r); if (r[1] == 'w' && r[2] == 'x') puts(\"W+X\"); } return 0; }\n\
         printf(\"%d\\n\", one(1) + two(2) + three(3)); return 0; }";
     target.program(fixture, main, &["-lone", "-ltwo", "-lthree"])
 }
@@ -30,7 +30,7 @@ fn no_segment_is_writable_and_executable_and_constants_are_read_only_after_start
         let elf = Elf::read(std::fs::read(&trial.file).expect("the file").as_slice()).expect("an ELF file");
         assert!(elf.loads().all(|load| !(load.flags.write && load.flags.execute)));
         assert!(elf.segment(SegmentKind::Stack).is_some_and(|stack| !stack.flags.execute));
-        assert_eq!(trial.same(&fixture, &["maps"]), "r--p\n");
+        assert_eq!(trial.same(&fixture, &["maps"]), "r--p\nr--p\nr--p\n");
     }
 }
 
@@ -49,16 +49,31 @@ fn the_note_names_each_member_as_it_was() {
 }
 
 #[test]
-fn it_starts_after_strip_and_objcopy_and_readelf_finds_no_fault() {
+fn it_starts_after_what_tools_do_to_it_and_readelf_finds_no_fault() {
+    need!("readelf", "strip", "objcopy", "eu-strip", "patchelf");
     let fixture = Fixture::new();
     let trial = fuse(NATIVE, &fixture, &three(NATIVE, &fixture));
     let file = trial.file.to_str().expect("UTF-8");
     let said = Output::of(fixture.command("readelf").args(["-aW", file]));
     assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""));
     assert!(said.stdout.contains("two_place"), "its symbols have names");
-    for tool in [vec!["strip", file], vec!["objcopy", file], vec!["strip", "--strip-all", file]] {
-        fixture.must(tool[0], &tool[1..]);
+    let whole = std::fs::read(file).expect("the file");
+    for tool in [
+        &["strip"][..],
+        &["strip", "-g"],
+        &["strip", "--strip-all"],
+        &["objcopy"],
+        &["eu-strip"],
+        &["eu-strip", "-g"],
+        &["patchelf", "--set-soname", "libother.so"],
+        &["patchelf", "--add-needed", "libm.so.6"],
+    ] {
+        // In its place, because links lead to it.
+        std::fs::write(file, &whole).expect("the file");
+        fixture.must(tool[0], tool[1..].iter().chain(&[file]));
         trial.same(&fixture, &[]);
+        fixture.must(tool[0], tool[1..].iter().chain(&[file]));
+        trial.same(&fixture, &["maps"]);
     }
 }
 
