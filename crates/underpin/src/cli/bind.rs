@@ -35,7 +35,7 @@ use std::path::PathBuf;
     that is installed into one of the old folders later is not seen until bind runs\n\
     again; verify reports it.\n\
     \n\
-    --fuse takes programs for x86-64 and glibc, and those in a folder. What glibc has,\n\
+    --fuse takes programs of glibc for x86-64 or aarch64, and those in a folder. What glibc has,\n\
     drivers, and libraries that ask who they are stay as they are, and so do all files\n\
     but the program. The merged file is in .underpin beside the program. When a library\n\
     is updated the program goes on with the old one until `bind --fuse` runs again, which\n\
@@ -80,6 +80,11 @@ pub struct BindArgs {
     /// Merge the libraries of a program into one file beside it, for a faster start; from ten libraries on
     #[arg(long, group = "shape", conflicts_with_all = ["place", "reserve"])]
     pub fuse: bool,
+
+    /// With --fuse: QEMU's user emulator for programs of another processor, such as qemu-aarch64; by default the one that
+    /// binfmt_misc names
+    #[arg(long, value_name = "QEMU", requires = "fuse")]
+    pub emulator: Option<PathBuf>,
 
     /// Print what to give the linker so that a later bind fits without a new segment
     #[arg(long, conflicts_with_all = ["json", "dry_run"])]

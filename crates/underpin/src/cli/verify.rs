@@ -37,6 +37,10 @@ pub struct VerifyArgs {
     #[arg(long)]
     pub check: bool,
 
+    /// QEMU's user emulator for programs of another processor, such as qemu-aarch64, to ask their loaders too
+    #[arg(long, value_name = "QEMU")]
+    pub emulator: Option<PathBuf>,
+
     #[command(flatten)]
     pub display: DisplayArgs,
 

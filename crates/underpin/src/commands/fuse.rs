@@ -6,7 +6,7 @@
 
 use super::bind::scope;
 use crate::exit::Exit;
-use crate::fusion::{Merger, Place};
+use crate::fusion::{LoaderRun, Merger, Place};
 use crate::input::path;
 use crate::plan::{Action, BindRequest};
 use crate::progress::Progress;
@@ -80,7 +80,8 @@ fn names_loader(file: &Path) -> bool {
 
 fn one(path: &Path, request: &BindRequest) -> anyhow::Result<FuseOutcome> {
     let path = fs::canonicalize(path)?;
-    let merger = |place| Merger::of(&path, &request.environment, &request.policy, place, WORTH);
+    let loader = LoaderRun { environment: &request.environment, emulator: request.emulator.as_deref() };
+    let merger = |place| Merger::of(&path, loader, &request.policy, place, WORTH);
     // What cannot be compared is done again, and that says why it cannot be done.
     if let Some(Ok(Ok(merger))) = Place::of(&path).map(merger)
         && merger.is_done().unwrap_or(false)

@@ -32,7 +32,7 @@ pub fn run(plan: VerifyPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
         root: &root,
         before: Resolver::new(&unbound, plan.environment.clone()),
         after: Resolver::new(&root, plan.environment.clone()),
-        judge: files::Verifier::new(plan.environment.clone()),
+        judge: files::Verifier::new(plan.environment.clone()).emulated(plan.emulator.clone()),
         bindings: plan.bindings,
     };
     let bar = Progress::parts();

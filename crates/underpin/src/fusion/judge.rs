@@ -8,12 +8,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use underpin_fuse::note;
-use underpin_resolve::{Closure, Environment, Outcome};
-use underpin_rewrite::files::{Bindings, Disagreement, Listing, Opinion, Verifier};
+use underpin_resolve::{Closure, Outcome};
+use underpin_rewrite::files::{Bindings, Disagreement, Listing, NotAsked, Opinion, Verifier};
 
 /// What the loader says of the original.
 pub(super) struct Judge<'s> {
-    verifier: Verifier,
+    verifier: &'s Verifier,
     program: &'s Path,
     file: &'s Path,
     members: BTreeSet<PathBuf>,
@@ -30,9 +30,8 @@ impl Judge<'_> {
         members: BTreeSet<PathBuf>,
         computed: &[((PathBuf, String), PathBuf)],
         file: &'s Path,
-        environment: &Environment,
+        verifier: &'s Verifier,
     ) -> anyhow::Result<Judge<'s>> {
-        let verifier = Verifier::new(environment.clone());
         let program = subject.path.as_path();
         // Beside the program: there `$ORIGIN` is the same.
         let (heard, bindings) = subject.held.beside(subject.original(), |copy| {
@@ -41,6 +40,9 @@ impl Judge<'_> {
         })?;
         let listed = match heard {
             Opinion::Heard(listed) => listed,
+            Opinion::NotAsked(reason @ NotAsked::ForeignMachine { .. }) => {
+                bail!("its loader cannot be asked: {reason}; name its emulator, as in `--emulator qemu-aarch64`")
+            }
             Opinion::NotAsked(reason) => bail!("its loader cannot be asked: {reason}"),
         };
         let bindings = bindings?;

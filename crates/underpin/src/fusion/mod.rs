@@ -1,6 +1,7 @@
 //! A program whose libraries are merged into one file: worked out, judged by the real loader, and put in the program's place
 //! (`bind --fuse`) or run as a copy (`bench --bind fused`).
 
+mod emulator;
 mod judge;
 mod place;
 mod subject;
@@ -19,14 +20,23 @@ use std::path::{Path, PathBuf};
 use subject::Subject;
 use underpin_fuse::{Fused, Kept, Refusal, note};
 use underpin_resolve::Environment;
-use underpin_rewrite::files::{self, Keep};
+use underpin_rewrite::files::{self, Keep, Verifier};
 use underpin_rewrite::plan::Policy;
 use underpin_rewrite::{BoundObject, Edits, RewriteOptions, rewrite, undo};
+
+/// How the loader of a program is run, to be asked.
+#[derive(Clone, Copy)]
+pub struct LoaderRun<'r> {
+    /// Under which variables.
+    pub environment: &'r Environment,
+    /// QEMU's user emulator for programs of another processor; without it the one that binfmt_misc names is taken.
+    pub emulator: Option<&'r Path>,
+}
 
 /// A fusion that is worked out, before a byte is written.
 pub struct Merger {
     subject: Subject,
-    environment: Environment,
+    verifier: Verifier,
     place: Place,
     fused: Fused,
     /// What the references of the libraries inside were bound to: library, symbol with version, defining object.
@@ -47,13 +57,15 @@ impl Merger {
     /// Why it cannot be done.
     pub fn of(
         program: &Path,
-        environment: &Environment,
+        loader: LoaderRun,
         policy: &Policy,
         place: Place,
         least: usize,
     ) -> anyhow::Result<Result<Merger, usize>> {
-        let environment = Environment { preload: None, ..environment.clone() };
+        let environment = Environment { preload: None, ..loader.environment.clone() };
         let subject = Subject::read(program, &environment, policy)?;
+        let emulator = loader.emulator.map(Path::to_owned).or_else(|| emulator::registered(subject.original()));
+        let verifier = Verifier::new(environment).emulated(emulator);
         let closure = subject.closure();
         let plan = match underpin_fuse::plan(&closure) {
             Err(Refusal::NothingToFuse { members }) => return Ok(Err(members)),
@@ -79,7 +91,7 @@ impl Merger {
             Some(((paths[binding.from].clone(), symbol), paths[binding.to?].clone()))
         });
         let computed = computed.collect();
-        Ok(Ok(Merger { subject, environment, place, fused, computed, merged, shared, references }))
+        Ok(Ok(Merger { subject, verifier, place, fused, computed, merged, shared, references }))
     }
 
     /// Whether the program and its merged file are already what they would become.
@@ -149,7 +161,7 @@ impl Merger {
     }
 
     fn judge(&self) -> anyhow::Result<Judge<'_>> {
-        Judge::of(&self.subject, self.members(), &self.computed, self.file(), &self.environment)
+        Judge::of(&self.subject, self.members(), &self.computed, self.file(), &self.verifier)
     }
 
     /// The program's new bytes: it names the merged file first, which must be there.

@@ -25,6 +25,8 @@ pub struct BindRequest {
     pub action: Action,
     /// Whether libraries are merged into one file, instead of bound one by one.
     pub fuse: bool,
+    /// QEMU's user emulator for programs of another processor.
+    pub emulator: Option<PathBuf>,
     /// JSON instead of a screen.
     pub json: bool,
     /// How detailed the screen is.
@@ -75,6 +77,7 @@ impl BindRequest {
                 _ => Action::CarryOut,
             },
             fuse: args.fuse,
+            emulator: args.emulator.as_deref().map(input::locate).transpose()?,
             json: args.display.json,
             verbosity: args.display.verbose,
         })

@@ -16,6 +16,8 @@ pub struct VerifyPlan {
     pub environment: Environment,
     /// Compare which object provides each symbol.
     pub bindings: bool,
+    /// QEMU's user emulator for programs of another processor.
+    pub emulator: Option<PathBuf>,
     /// Arguments for a real run to compare calls with; `None` if nothing is run.
     pub check: Option<Vec<OsString>>,
     /// JSON instead of a screen.
@@ -36,6 +38,7 @@ impl VerifyPlan {
             paths,
             environment: Environment::inherited(),
             bindings: args.bindings,
+            emulator: args.emulator.as_deref().map(crate::input::locate).transpose()?,
             check: args.check.then_some(args.arguments),
             json: args.display.json,
             verbosity: args.display.verbose,

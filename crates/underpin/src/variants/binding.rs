@@ -3,7 +3,7 @@
 //! The copies are flattened: the program alone is changed, and the libraries stay as they are.
 
 use super::built::ran_as;
-use crate::fusion::{Merger, Place};
+use crate::fusion::{LoaderRun, Merger, Place};
 use anyhow::{Context, bail};
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsStr;
@@ -90,7 +90,7 @@ pub fn fused_copy(program: &Path, environment: &Environment) -> anyhow::Result<F
     let folder = tempfile::Builder::new().prefix("underpin-fused-").tempdir()?;
     let place = Place::next_in(folder.path(), &real)?;
     let file = place.file().to_owned();
-    let merger = Merger::of(&real, environment, &Policy::default(), place, LEAST)?;
+    let merger = Merger::of(&real, LoaderRun { environment, emulator: None }, &Policy::default(), place, LEAST)?;
     let Ok(merger) = merger else { bail!("{} has no libraries to merge", real.display()) };
     let path = merger.copy(|bytes| copy(&real, bytes))?;
     let copy = ProgramCopy { path, libraries: vec![file] };

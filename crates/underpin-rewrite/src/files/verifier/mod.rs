@@ -14,7 +14,7 @@ pub use bindings::Bindings;
 
 use super::attributes;
 use bstr::ByteSlice;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -125,19 +125,27 @@ pub enum Opinion {
 pub struct Verifier {
     environment: Environment,
     time_limit: Duration,
+    emulator: Option<PathBuf>,
 }
 
 impl Verifier {
     /// A verifier in this environment, with [`TIME_LIMIT`].
     #[must_use]
     pub fn new(environment: Environment) -> Verifier {
-        Verifier { environment, time_limit: TIME_LIMIT }
+        Verifier { environment, time_limit: TIME_LIMIT, emulator: None }
     }
 
     /// The same with another time limit for one question.
     #[must_use]
     pub fn with_time_limit(self, time_limit: Duration) -> Verifier {
         Verifier { time_limit, ..self }
+    }
+
+    /// The same with QEMU's user emulator of another processor, which runs the loaders of files for that; those of other
+    /// files run as they do without it.
+    #[must_use]
+    pub fn emulated(self, emulator: Option<PathBuf>) -> Verifier {
+        Verifier { emulator, ..self }
     }
 
     /// The model's closure of a file, read anew from the disk.
@@ -192,23 +200,44 @@ impl Verifier {
         if closure.loader.kind == LoaderKind::None {
             return Err(NotAsked::Static);
         }
-        if !runs_here(machine) {
+        let emulator = self.emulator.as_ref().filter(|_| !runs_here(machine));
+        if !runs_here(machine) && emulator.is_none() {
             return Err(NotAsked::ForeignMachine { machine: machine.to_string() });
         }
         let loader = Path::new(OsStr::from_bytes(&closure.loader.path));
         check_loader(loader, closure.loader.kind)?;
         // A name without a slash would be looked for in PATH, and another file be started.
         let path = &std::path::absolute(path).map_err(|error| no_answer(&error))?;
-        let mut command = match (closure.loader.kind, executable(path, closure.loader.assumed)?) {
-            (LoaderKind::Glibc, true) => Command::new(path),
-            _ => Command::new(loader),
+        let started = match (closure.loader.kind, executable(path, closure.loader.assumed)?) {
+            (LoaderKind::Glibc, true) => path.as_path(),
+            _ => loader,
         };
+        let mut command = Command::new(emulator.map_or(started, PathBuf::as_path));
         command.env_clear();
-        self.variables(&mut command);
+        let mut variables = self.variables();
         if closure.loader.kind == LoaderKind::Glibc {
-            command.env("LD_TRACE_LOADED_OBJECTS", "1");
+            variables.push(("LD_TRACE_LOADED_OBJECTS", "1".into()));
         }
-        if command.get_program() == loader.as_os_str() {
+        if question == Question::Bindings {
+            let asked = [("LD_WARN", "yes"), ("LD_BIND_NOW", "1"), ("LD_DEBUG", "bindings")];
+            variables.extend(asked.map(|(name, value)| (name, value.into())));
+        }
+        match emulator {
+            None => {
+                command.envs(variables);
+            }
+            // The emulator is a program with a loader of its own, which must not take these for itself.
+            Some(_) => {
+                for (name, value) in variables {
+                    let mut variable = OsString::from(name);
+                    variable.push("=");
+                    variable.push(value);
+                    command.arg("-E").arg(variable);
+                }
+                command.arg(started);
+            }
+        }
+        if started == loader {
             // glibc's own `--list` stops at the first name that it does not find, and does not support LD_WARN; musl
             // has nothing else (glibc elf/rtld.c: rtld_mode_list and rtld_mode_trace).
             if closure.loader.kind == LoaderKind::Musl {
@@ -216,23 +245,18 @@ impl Verifier {
             }
             command.arg(path);
         }
-        if question == Question::Bindings {
-            command.envs([("LD_WARN", "yes"), ("LD_BIND_NOW", "1"), ("LD_DEBUG", "bindings")]);
-        }
         Ok(command)
     }
 
-    fn variables(&self, command: &mut Command) {
+    fn variables(&self) -> Vec<(&'static str, OsString)> {
         let environment = &self.environment;
-        for (name, value) in [
+        let known = [
             ("LD_LIBRARY_PATH", &environment.library_path),
             ("LD_PRELOAD", &environment.preload),
             ("GLIBC_TUNABLES", &environment.tunables),
-        ] {
-            if let Some(value) = value {
-                command.env(name, OsStr::from_bytes(value));
-            }
-        }
+        ];
+        let set = known.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
+        set.map(|(name, value)| (name, OsStr::from_bytes(value).to_owned())).collect()
     }
 }
 
