@@ -114,6 +114,14 @@ pub(super) fn is_privileged(file: &File) -> std::io::Result<bool> {
     Ok(set_id || extended(file)?.contains_key(&b"security.capability"[..]))
 }
 
+/// The same for a file by its path.
+///
+/// # Errors
+/// If it cannot be opened or its attributes cannot be read.
+pub fn has_privileges(path: &Path) -> std::io::Result<bool> {
+    is_privileged(&File::open(path)?)
+}
+
 fn lost(attribute: &str, error: &Errno, path: &Path) -> ReplaceError {
     if matches!(*error, Errno::NOSPC | Errno::DQUOT) {
         return ReplaceError::NoSpace { path: path.into(), size: 0 };

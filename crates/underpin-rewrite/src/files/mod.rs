@@ -21,6 +21,7 @@ mod temporary;
 mod verifier;
 mod verify;
 
+pub use attributes::has_privileges;
 pub use driver::run_all;
 pub use error::{Disagreement, ReplaceError};
 pub use farm::{FarmError, FarmMade, farm_at, farms_of, make_farm, remove_farm, remove_unused};

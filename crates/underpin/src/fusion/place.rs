@@ -129,6 +129,14 @@ impl Place {
         above.for_each(|folder| drop(fs::remove_dir(folder)));
     }
 
+    /// A program in a folder that names the file.
+    fn named_in(&self, folder: &Path) -> Option<PathBuf> {
+        let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        // A FIFO would wait for a writer.
+        let mut files = files.filter(|file| fs::metadata(file).is_ok_and(|status| status.is_file()));
+        files.find(|file| file_of(file).as_ref() == Some(&self.file))
+    }
+
     /// The place of a fused library by its path; `None` if it is not one of ours.
     fn at(file: &Path) -> Option<Place> {
         let folder = file.parent()?;
@@ -153,17 +161,22 @@ impl Fusions {
         self.0.iter().filter_map(|(program, _)| fs::canonicalize(program).ok()).collect()
     }
 
-    /// Removes those that their program does not name any more. Another program may, if it is a copy: then the folder has
-    /// another program's name, or is elsewhere, and stays.
+    /// Removes those that nothing names any more: neither their program nor a copy of it in the same folder. What is beside
+    /// another program, of which this one is a copy, stays.
     pub fn remove_unused(&self) {
         for (program, place) in &self.0 {
             if file_of(program).as_ref() == Some(&place.file) {
                 continue;
             }
-            let own = fs::canonicalize(program).ok().and_then(|path| Place::next_of(&path).ok());
-            match own.is_some_and(|own| own.folder.parent() == place.folder.parent()) {
-                true => place.remove(),
-                false => screen::note(&format!("{}: left, another program may name it", place.folder.display())),
+            let folder = fs::canonicalize(program).ok().and_then(|path| Some(path.parent()?.to_owned()));
+            // Below the folder are FARMS, one folder for the program and one for each number.
+            let beside = folder.as_deref().filter(|folder| place.folder.ancestors().nth(3) == Some(*folder));
+            match beside.map(|folder| place.named_in(folder)) {
+                Some(None) => place.remove(),
+                Some(Some(other)) => {
+                    screen::note(&format!("{}: left, {} names it", place.folder.display(), other.display()));
+                }
+                None => screen::note(&format!("{}: left, another program may name it", place.folder.display())),
             }
         }
     }

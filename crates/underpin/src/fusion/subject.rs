@@ -35,6 +35,7 @@ impl Subject {
         let held = HeldFile::open(path, None)?;
         let mode = fs::metadata(path)?.permissions().mode();
         ensure!(mode & 0o6000 == 0, "set-user-ID or set-group-ID: its libraries must stay the system's own");
+        ensure!(!files::has_privileges(path)?, "has file capabilities: its libraries must stay the system's own");
         let mut original = held.read()?;
         match files::status(path) {
             Status::Unbound => {}
@@ -101,8 +102,23 @@ fn keep(object: &Object, policy: &Policy) -> Option<String> {
     if policy.built_in.library_path && object.found == Found::LibraryPath {
         return Some(Exclusion::LibraryPath.reason());
     }
+    if let Some(checksum) = checksum(object) {
+        return Some(format!("checks its own file, by {}", checksum.display()));
+    }
     let variant = policy.built_in.hwcaps.then(|| variant(&real(&object.path))).flatten()?;
     Some(Exclusion::Hwcaps { variant: variant.into_os_string().into_vec().into() }.reason())
+}
+
+/// The file beside a library from which that tells whether its own bytes are the certified ones: HMACs of FIPS modules, as
+/// Fedora and SUSE install them, and the signatures of NSS; `None` if there is none.
+fn checksum(object: &Object) -> Option<PathBuf> {
+    let opened = path(&object.path);
+    [real(&object.path), opened].iter().find_map(|library| {
+        let (folder, name) = (library.parent()?, library.file_name()?.to_str()?);
+        let signature = name.split_once(".so").map(|(start, _)| format!("{start}.chk"));
+        let hmacs = [format!(".{name}.hmac"), format!("{name}.hmac"), format!("fipscheck/{name}.hmac")];
+        hmacs.into_iter().chain(signature).map(|file| folder.join(file)).find(|file| file.exists())
+    })
 }
 
 /// Another file of the same name that the loader takes on another processor (ld.so(8), glibc-hwcaps); `None` if there is none.

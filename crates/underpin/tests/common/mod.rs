@@ -1,6 +1,8 @@
 //! Running the built binary as a user would.
 #![allow(dead_code, reason = "every test file takes what it needs")]
 
+pub mod libraries;
+
 use std::ffi::OsStr;
 use std::process::Command;
 use std::sync::LazyLock;
