@@ -37,7 +37,7 @@ fn main() {
     }
     let links = folder.join("links");
     std::fs::create_dir_all(&links).unwrap();
-    let names = Names { soname: "underpin-fused.so".into(), links: links.to_str().unwrap().into() };
+    let names = Names { soname: "underpin-fused.so".into(), links: links.to_str().unwrap().into(), only_links: false };
     let fused = match underpin_fuse::fuse(&closure, &plan, &names) {
         Ok(fused) => fused,
         Err(refusal) => {

@@ -130,6 +130,9 @@ pub struct Names {
     pub soname: BString,
     /// The folder of links from each old name to it, absolute; the first of its DT_RPATH.
     pub links: BString,
+    /// Whether its DT_RPATH has no other folder: everything that its members search for is in that one, or is not to be
+    /// found.
+    pub only_links: bool,
 }
 
 /// What a fusion would do, before a byte is computed.

@@ -28,7 +28,10 @@ struct Requests {
 }
 
 pub(crate) fn write(closure: &Closure, objects: &[Object], plan: &Plan, names: &Names) -> Result<Fused, Refusal> {
-    let requests = requests(closure, objects, plan);
+    let mut requests = requests(closure, objects, plan);
+    if names.only_links {
+        requests.path.clear();
+    }
     let mut notes = merged(closure, objects, plan);
     let needed = (requests.shared.len() + requests.own.len()) as u64;
     let properties = property::of_all(objects, &plan.members);

@@ -92,7 +92,7 @@ fn damaged_members_are_refused_or_fused_but_never_a_panic() {
     let fixture = Fixture::new();
     let program = three(NATIVE, &fixture);
     let (resolved, contents) = contents(&program);
-    let names = Names { soname: "fused.so".into(), links: "/nowhere".into() };
+    let names = Names { soname: "fused.so".into(), links: "/nowhere".into(), only_links: false };
     let victim = resolved.objects.iter().position(|object| object.path.ends_with(b"libtwo.so")).expect("a member");
     let mut random = Random::new(17);
     let mut refused = 0;

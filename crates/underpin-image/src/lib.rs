@@ -40,6 +40,7 @@ pub mod recipe;
 mod root;
 pub mod sdk;
 pub mod sources;
+pub mod spdx;
 pub mod store;
 pub mod target;
 pub mod tree;

@@ -7,6 +7,7 @@ mod acting;
 mod cargo;
 mod cli;
 mod commands;
+mod contents;
 mod doctor;
 mod exit;
 mod export;

@@ -136,7 +136,7 @@ pub fn fuse(target: Target, fixture: &Fixture, program: &Path) -> Trial {
     let closure = Closure::new(&resolved, &contents);
     let plan = underpin_fuse::plan(&closure).expect("a plan");
     let links = fixture.mkdir("links");
-    let names = Names { soname: "fused.so".into(), links: links.to_str().expect("UTF-8").into() };
+    let names = Names { soname: "fused.so".into(), links: links.to_str().expect("UTF-8").into(), only_links: false };
     let fused = underpin_fuse::fuse(&closure, &plan, &names).expect("a fused library");
     let file = fixture.write("fused.so", &fused.bytes);
     for name in &fused.links {

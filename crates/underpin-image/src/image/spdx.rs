@@ -5,14 +5,10 @@
 
 use super::{Manifest, ManifestChange, ManifestEntry, ManifestPackage, ManifestSource};
 use crate::init;
-use crate::installed::Installed;
-use crate::oci::times::rfc3339;
-use crate::store::{Package, hex};
+use crate::spdx::{List, NOTHING, escaped, purl, reference};
+use crate::store::Package;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
-use std::collections::BTreeSet;
 
-const NOTHING: &str = "NOASSERTION";
 const IMAGE: &str = "SPDXRef-image";
 
 /// The document of an image.
@@ -28,27 +24,12 @@ pub(super) fn document(manifest: &Manifest) -> Value {
         list.recipe(manifest, package);
     }
     for package in &manifest.installed {
-        list.installed(package);
+        list.installed(package, IMAGE);
     }
     for entry in entries(manifest).filter(|entry| entry.package.is_none() && !is_own(entry)) {
         list.file(entry);
     }
-    let List { packages, relations, .. } = list;
-    let content = json!([packages, relations]).to_string();
-    json!({
-        "spdxVersion": "SPDX-2.3",
-        "dataLicense": "CC0-1.0",
-        "SPDXID": "SPDXRef-DOCUMENT",
-        "name": image,
-        // A name for this very list.
-        "documentNamespace": format!("urn:sha256:{}", hex(&Sha256::digest(content))),
-        "creationInfo": {
-            "created": rfc3339(manifest.time),
-            "creators": [format!("Tool: underpin-{}", env!("CARGO_PKG_VERSION"))],
-        },
-        "packages": packages,
-        "relationships": relations,
-    })
+    list.document(&image, manifest.time)
 }
 
 /// What is in the root file system, and in the archive that finds it.
@@ -61,53 +42,7 @@ fn is_own(entry: &ManifestEntry) -> bool {
     entry.path.starts_with("/.underpin/") || entry.sha256.is_none()
 }
 
-#[derive(Default)]
-struct List {
-    packages: Vec<Value>,
-    relations: Vec<Value>,
-    names: BTreeSet<String>,
-}
-
 impl List {
-    fn push(&mut self, id: &str, name: &str, version: Option<&str>, licence: &str, sum: Option<&str>, more: Value) {
-        let mut package = json!({
-            "SPDXID": id,
-            "name": name,
-            "downloadLocation": NOTHING,
-            "filesAnalyzed": false,
-            "licenseConcluded": NOTHING,
-            "licenseDeclared": licence,
-            "copyrightText": NOTHING,
-        });
-        if let Some(version) = version.filter(|version| !version.is_empty()) {
-            package["versionInfo"] = version.into();
-        }
-        if let Some(sum) = sum {
-            package["checksums"] = json!([{ "algorithm": "SHA256", "checksumValue": sum }]);
-        }
-        if let (Some(package), Value::Object(more)) = (package.as_object_mut(), more) {
-            package.extend(more);
-        }
-        self.packages.push(package);
-    }
-
-    fn relate(&mut self, from: &str, kind: &str, to: &str) {
-        self.relations.push(json!({
-            "spdxElementId": from, "relationshipType": kind, "relatedSpdxElement": to,
-        }));
-    }
-
-    /// An identifier that nothing else has: letters, digits, dots and hyphens (SPDX 2.3, 3.2).
-    fn id(&mut self, words: &[&str]) -> String {
-        let plain = |letter: char| if letter.is_ascii_alphanumeric() || letter == '.' { letter } else { '-' };
-        let words: Vec<&str> = words.iter().copied().filter(|word| !word.is_empty()).collect();
-        let text: String = words.join("-").chars().map(plain).collect();
-        let with = |number: usize| if number == 0 { text.clone() } else { format!("{text}-{number}") };
-        let free = (0..).map(with).find(|name| !self.names.contains(name)).unwrap_or(text.clone());
-        self.names.insert(free.clone());
-        format!("SPDXRef-{free}")
-    }
-
     fn kernel(&mut self, manifest: &Manifest) {
         let kernel = &manifest.kernel;
         let (name, sum) = match &kernel.package {
@@ -178,16 +113,6 @@ impl List {
         id
     }
 
-    fn installed(&mut self, package: &Installed) {
-        let id = self.id(&[&package.name, &package.version]);
-        let more = json!({
-            "sourceInfo": format!("the source package {} of {}", package.source, package.distribution),
-            "externalRefs": [purl(&package.distribution, &package.name, &package.version, &package.architecture)],
-        });
-        self.push(&id, &package.name, Some(&package.version), NOTHING, None, more);
-        self.relate(IMAGE, "CONTAINS", &id);
-    }
-
     /// A file that is from no package that is known.
     fn file(&mut self, entry: &ManifestEntry) {
         let id = self.id(&["file", entry.path.trim_start_matches('/')]);
@@ -230,17 +155,4 @@ fn from_debian(package: &Package) -> Value {
         "sourceInfo": format!("Debian's source package {}", package.source),
         "externalRefs": [purl("debian", &package.name, &package.version, &package.architecture)],
     })
-}
-
-fn purl(distribution: &str, name: &str, version: &str, architecture: &str) -> Value {
-    reference(&format!("pkg:deb/{distribution}/{name}@{}?arch={architecture}", escaped(version)))
-}
-
-fn reference(locator: &str) -> Value {
-    json!({ "referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": locator })
-}
-
-/// A version in a package's address: of what versions have, only these are not as they are.
-fn escaped(version: &str) -> String {
-    version.replace('%', "%25").replace(':', "%3A").replace('+', "%2B")
 }

@@ -67,6 +67,9 @@ pub struct BundleFile {
     /// What a declared library is for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub feature: Option<String>,
+    /// The libraries that were merged into it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<Raw>,
 }
 
 /// Why a file is taken.
@@ -87,6 +90,8 @@ pub enum BundleRole {
     Charset,
     /// A file of a locale.
     Locale,
+    /// Libraries of the closure merged into one; they are its `members`, and it has no `path`.
+    Merged,
     /// Underpin's own library, by which the locales are found; it has no `path`.
     LocaleLibrary,
     /// Asked for with --include.
@@ -190,11 +195,17 @@ impl BundleFile {
             IncludedBecause::Declared { by, feature } => (BundleRole::Declared, Some(by), feature.clone()),
             IncludedBecause::Charset => (BundleRole::Charset, None, None),
             IncludedBecause::Locale { name } => (BundleRole::Locale, Some(name), None),
+            IncludedBecause::Merged { .. } => (BundleRole::Merged, None, None),
             IncludedBecause::LocaleLibrary => (BundleRole::LocaleLibrary, None, None),
             IncludedBecause::Included { by } => (BundleRole::Included, Some(by), None),
             IncludedBecause::NeededByTaken { by } => (BundleRole::NeededLater, Some(by), None),
         };
+        let members = match &item.reason {
+            IncludedBecause::Merged { libraries } => libraries.iter().cloned().map(Raw).collect(),
+            _ => Vec::new(),
+        };
         BundleFile {
+            members,
             path: Raw(item.source.clone()),
             place: Raw(item.place.clone()),
             bytes: item.size,

@@ -65,6 +65,7 @@ fn sums(document: &BundleDocument) -> String {
     let of = |wanted: &[BundleRole]| document.files.iter().filter(|file| wanted.contains(&file.role)).count();
     let later = of(&[BundleRole::NameService, BundleRole::Declared, BundleRole::NeededLater]);
     let parts = [
+        (document.files.iter().map(|file| file.members.len()).sum(), "library in one", "libraries merged into one"),
         (of(&[BundleRole::Needed]), "library", "libraries"),
         (later, "opened later", "opened later"),
         (of(&[BundleRole::Charset]), "file of charsets", "files of charsets"),
@@ -131,6 +132,7 @@ fn why(file: &BundleFile) -> String {
         },
         BundleRole::Charset => "charsets of iconv".to_owned(),
         BundleRole::Locale => format!("locale {by}"),
+        BundleRole::Merged => format!("{} merged into one", count(file.members.len(), "library", "libraries")),
         BundleRole::LocaleLibrary => "underpin's own: setlocale finds the locales by it".to_owned(),
         BundleRole::Included => format!("--include {by}"),
     }

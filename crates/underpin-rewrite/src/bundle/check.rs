@@ -3,8 +3,9 @@
 //! glibc's loader lists and stops if LD_TRACE_LOADED_OBJECTS is set; the bundle is started for that the way a user
 //! starts it, launcher included. musl's lists when it is called with `--list`. The program itself never runs.
 
-use super::model::{BundlePlan, Form, IncludedBecause, file_name};
+use super::model::{BundlePlan, Form, IncludedBecause, Separate, file_name};
 use super::{BundleError, hooks};
+use crate::files::{Bindings, Disagreement};
 use bstr::{BString, ByteSlice, ByteVec};
 use serde::Serialize;
 use std::io;
@@ -78,6 +79,31 @@ fn path_in(line: &BString) -> Option<PathBuf> {
     let text = text.rsplit_once_str(" (0x").map_or(text, |(text, _)| text);
     let path = text.rsplit_once_str(" => ").map_or(text, |(_, path)| path);
     path.contains(&b'/').then(|| path.to_vec().into_path_buf().unwrap_or_default())
+}
+
+/// Asks the loaders of a bundle and of the same with separate libraries what they bind each reference to: the merged library
+/// has to stand for each of its members.
+///
+/// # Errors
+/// [`BundleError::Judge`]: a reference is bound to something else.
+pub(super) fn compare(separate: &Separate, entry: &Path, merged: &Path) -> Result<(), BundleError> {
+    let ask = |entry: &Path| -> Result<Bindings, BundleError> {
+        let variables = [("LD_TRACE_LOADED_OBJECTS", "1"), ("LD_WARN", "yes"), ("LD_BIND_NOW", "1")];
+        let mut command = Command::new(entry);
+        let output = started(command.env_clear().envs(variables).env("LD_DEBUG", "bindings"));
+        let output = output.map_err(|error| BundleError::Judge(format!("it cannot be started: {error}")))?;
+        Ok(Bindings::of_names(entry, &output.stdout, &output.stderr))
+    };
+    let (before, after) = (ask(entry)?, ask(merged)?);
+    let path = |name: &BString| PathBuf::from(name.to_os_str_lossy().into_owned());
+    let members = separate.members.iter().map(path).collect();
+    let computed = separate.bindings.iter().map(|(from, symbol, to)| ((path(from), symbol.clone()), path(to)));
+    let wrong = |error: Disagreement| {
+        BundleError::Judge(format!("with its libraries merged, {error}; --no-fuse keeps each library separate"))
+    };
+    before.confirm(computed).map_err(wrong)?;
+    after.same_as_merged(&before, &members, &path(&separate.name)).map_err(wrong)?;
+    Ok(())
 }
 
 fn glibc(plan: &BundlePlan, entry: &Path) -> Result<BundleCheck, BundleError> {

@@ -27,7 +27,13 @@ const DRIVERS: &[&str] = &[
 ];
 
 /// Collects all notices.
-pub(super) fn collect(root: &dyn Root, closure: &Closure, elf: &Elf, items: &[Item], wish: &Wish<'_>) -> Vec<Notice> {
+pub(super) fn collect(
+    root: &dyn Root,
+    closure: &Closure,
+    (elf, mapped): (&Elf, bool),
+    items: &[Item],
+    wish: &Wish<'_>,
+) -> Vec<Notice> {
     let mut notices = Vec::new();
     let names = || items.iter().filter_map(|item| item.name.clone());
     let drivers: Vec<_> = names().filter(|name| DRIVERS.iter().any(|start| name.starts_with_str(start))).collect();
@@ -55,7 +61,7 @@ pub(super) fn collect(root: &dyn Root, closure: &Closure, elf: &Elf, items: &[It
     );
     notices.extend(named);
     if wish.form == Form::File {
-        notices.extend(of_one_file(root, closure, elf.ident.machine, items));
+        notices.extend(of_one_file(root, closure, (elf.ident.machine, mapped), items));
     }
     notices
 }
@@ -148,13 +154,14 @@ fn named(root: &dyn Root, closure: &Closure, items: &[Item], wish: &Wish<'_>) ->
     notices
 }
 
-fn of_one_file(root: &dyn Root, closure: &Closure, machine: Machine, items: &[Item]) -> Vec<Notice> {
+fn of_one_file(root: &dyn Root, closure: &Closure, (machine, mapped): (Machine, bool), items: &[Item]) -> Vec<Notice> {
     let libraries =
         items.iter().filter(|item| !matches!(item.reason, IncludedBecause::Program | IncludedBecause::Loader));
     // Only the launcher for x86-64 maps read-only segments again from the bundle's file: on AArch64 that would lose the
     // loader's PROT_BTI.
     let given_back = machine == Machine::X86_64;
-    let mut notices = vec![Notice::Memory { size: libraries.map(|item| item.size).sum(), given_back }];
+    let memory = Notice::Memory { size: libraries.map(|item| item.size).sum(), given_back };
+    let mut notices = if mapped { Vec::new() } else { vec![memory] };
     let converts = |object: &underpin_resolve::Object| {
         let libc = object.soname.as_ref().is_some_and(|soname| soname.starts_with(b"libc.so"));
         !libc && !scan::imports(root, object.path.as_ref(), &[b"iconv_open"]).is_empty()

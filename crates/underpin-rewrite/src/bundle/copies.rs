@@ -66,21 +66,17 @@ pub(super) fn program_of_directory(plan: &BundlePlan, root: &dyn Root) -> Result
     graft(plan, &bytes, named, source, charsets)
 }
 
-/// The complete file of the file form: the program with its launcher, its loader and its libraries. With `copied`, libraries
-/// are copied to memory at start even if the loader could map them from the file.
-pub(super) fn program_of_file(plan: &BundlePlan, root: &dyn Root, copied: bool) -> Result<Vec<u8>, BundleError> {
+/// The complete file of the file form: the program with its launcher, its loader and its libraries.
+pub(super) fn program_of_file(plan: &BundlePlan, root: &dyn Root) -> Result<Vec<u8>, BundleError> {
     let own = bytes(root, program(plan)?)?;
     let loader = loader(plan)?;
     let mut parts = vec![(loader, bytes(root, loader)?)];
-    for item in plan.closure() {
+    let later = plan.opened_later().filter(|_| plan.mapped);
+    for item in plan.closure().chain(later) {
         parts.push((item, bytes(root, item)?));
     }
-    let handler = plan.launcher.hooks().filter(|_| plan.loader == LoaderKind::Glibc && !copied);
-    match handler {
-        Some(handler) => match mapped_file(plan, &own, &mut parts, handler)? {
-            Some(whole) => Ok(whole),
-            None => copied_file(plan, &own, parts),
-        },
+    match plan.launcher.hooks().filter(|_| plan.mapped) {
+        Some(handler) => mapped_file(plan, &own, parts, handler),
         None => copied_file(plan, &own, parts),
     }
 }
@@ -101,35 +97,31 @@ fn copied_file(plan: &BundlePlan, own: &[u8], mut parts: Parts<'_>) -> Result<Ve
     Ok(whole)
 }
 
-/// A file whose loader maps the libraries from it; `None` if the loader has to stay as it is.
-fn mapped_file(
-    plan: &BundlePlan,
-    own: &[u8],
-    parts: &mut Parts<'_>,
-    handler: &[u8],
-) -> Result<Option<Vec<u8>>, BundleError> {
+/// A file whose loader maps the libraries from it.
+fn mapped_file(plan: &BundlePlan, own: &[u8], mut parts: Parts<'_>, handler: &[u8]) -> Result<Vec<u8>, BundleError> {
     let align = alignment(plan.launcher.machine());
-    let table = |stored: &[Stored]| -> Vec<(BString, u64)> {
-        let libraries = plan.closure().zip(stored.iter().skip(1));
-        let all = libraries.flat_map(|(item, stored)| {
-            item.name.iter().chain(&item.aliases).map(|name| (name.clone(), stored.offset))
-        });
-        all.collect()
+    let table = |parts: &Parts<'_>, stored: &[Stored]| -> Vec<(BString, u64)> {
+        let libraries = parts.iter().zip(stored).skip(1);
+        let names = |item: &Item| item.name.iter().chain(&item.aliases).cloned().collect::<Vec<_>>();
+        libraries.flat_map(|((item, _), stored)| names(item).into_iter().map(|name| (name, stored.offset))).collect()
     };
-    let stored = places(parts, None, 0, plan.launcher.machine());
-    let Some(hooked) = hooks::hook(&parts[0].1, handler, &table(&stored)) else { return Ok(None) };
-    let area = hooked.area.len() as u64;
-    let size = place_all(plan, own, parts, (&stored, &[]), Some((0, area)))?.len() as u64;
-    let stored = places(parts, None, size.next_multiple_of(align), plan.launcher.machine());
-    let Some(hooked) = hooks::hook(&parts[0].1, handler, &table(&stored)) else { return Ok(None) };
+    let hook = |parts: &Parts<'_>, stored: &[Stored]| {
+        let hooked = hooks::hook(&parts[0].1, handler, &table(parts, stored));
+        hooked.ok_or_else(|| BundleError::program("its loader has changed meanwhile"))
+    };
+    let stored = places(&parts, None, 0, plan.launcher.machine());
+    let area = hook(&parts, &stored)?.area.len() as u64;
+    let size = place_all(plan, own, &parts, (&stored, &[]), Some((0, area)))?.len() as u64;
+    let stored = places(&parts, None, size.next_multiple_of(align), plan.launcher.machine());
+    let hooked = hook(&parts, &stored)?;
     parts[0].1 = hooked.loader;
     let end = parts.last().zip(stored.last()).map_or(size, |((_, bytes), stored)| stored.offset + bytes.len() as u64);
     let behind = end.next_multiple_of(align);
-    let mut whole = place_all(plan, own, parts, (&stored, &[]), Some((behind, area)))?;
-    append(&mut whole, parts, &stored);
+    let mut whole = place_all(plan, own, &parts, (&stored, &[]), Some((behind, area)))?;
+    append(&mut whole, &parts, &stored);
     whole.resize(super::head::as_usize(behind), 0);
     whole.extend(hooked.area);
-    Ok(Some(whole))
+    Ok(whole)
 }
 
 /// The loader and the libraries, each with its item.
@@ -208,6 +200,7 @@ fn place_all(
         let name = item.name.clone().unwrap_or_default();
         if hooks.is_some() { format!("{}/{name}", hooks::FOLDER).into() } else { name }
     };
+    let both = both.take(plan.closure().count());
     let mut all: Vec<Named> = both.map(|((item, _), stored)| named(item, place(item), *stored)).collect();
     for (named, fixups) in all.iter_mut().zip(fixups) {
         named.fixups.clone_from(fixups);

@@ -5,8 +5,8 @@
 //! that has one. On disk the new dynamic section is an ordinary one, with sonames and a DT_RPATH relative to `$ORIGIN`,
 //! so that every tool reads the bundle correctly; the launcher makes it name absolute paths, in memory.
 
-use super::{BundleError, hooks};
 use super::head::{Head, Launcher, as_usize};
+use super::{BundleError, hooks};
 use bstr::BString;
 use underpin_elf::{Elf, Machine, Segment, SegmentKind};
 

@@ -1,8 +1,8 @@
 //! A program with its loader and its closure, to run on a machine with an older or a different C library.
 //!
 //! Two forms. A **directory** holds the program in `bin/`, its loader and libraries in `lib/`; it works from any place,
-//! moved, copied or linked to. A **file** is the program with everything else appended to it; libraries are loaded from
-//! memory files at start, and nothing is unpacked to a disk.
+//! moved, copied or linked to. A **file** is the program with everything else appended to it; libraries are mapped from it
+//! (`hooks`), or loaded from memory files at start where the loader cannot do that, and nothing is unpacked to a disk.
 //!
 //! How it starts: the program's copy carries a launcher (`underpin-sys`, `launcher/`) in place of its PT_INTERP. The
 //! kernel maps the program as usual, so `/proc/self/exe`, `argv[0]`, the heap, the environment and every signal are
@@ -24,6 +24,7 @@ mod head;
 mod hooks;
 mod locale_archive;
 mod locales;
+mod merge;
 mod model;
 mod notice;
 mod plan;
@@ -38,7 +39,7 @@ mod write;
 pub use check::{BundleCheck, check};
 pub use error::BundleError;
 pub use head::Launcher;
-pub use model::{BundlePlan, Form, IncludedBecause, Item, Wish};
+pub use model::{BundlePlan, Form, IncludedBecause, Item, Merge, Merged, Wish};
 pub use notice::{NoLocale, Notice};
 pub use plan::plan;
 pub use write::{Written, write};

@@ -6,7 +6,7 @@ use crate::plan::Pattern;
 use bstr::{BStr, BString, ByteSlice};
 use serde::Serialize;
 use underpin_elf::Machine;
-use underpin_resolve::LoaderKind;
+use underpin_resolve::{Closure, LoaderKind};
 
 /// The form of a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -36,6 +36,39 @@ pub struct Wish<'a> {
     pub launcher: &'a dyn Fn(Machine) -> Option<&'static [u8]>,
     /// The library by which programs of a machine find locales in a bundle, if there is one.
     pub locale_library: &'a dyn Fn(Machine) -> Option<&'static [u8]>,
+    /// Merges libraries of the closure; `None` keeps each one a file of its own.
+    pub merge: Option<&'a Merge<'a>>,
+}
+
+/// Merges libraries of a closure into one, which finds itself by their names in a folder (for its DT_RPATH); `None` if that
+/// gains nothing.
+pub type Merge<'a> = dyn Fn(&Closure, &str) -> Result<Option<Merged>, String> + 'a;
+
+/// Libraries merged into one.
+#[derive(Clone, Debug)]
+pub struct Merged {
+    /// Its soname.
+    pub name: BString,
+    /// The file.
+    pub bytes: Vec<u8>,
+    /// The paths of the libraries in it.
+    pub members: Vec<BString>,
+    /// The names by which it finds itself.
+    pub names: Vec<BString>,
+    /// What each reference of a member was bound to: its path, the symbol with its version in brackets, and the path of the
+    /// object that defines it.
+    pub bindings: Vec<(BString, String, BString)>,
+}
+
+/// What a bundle was before libraries were merged, and how the two are compared.
+#[derive(Clone, Debug)]
+pub(super) struct Separate {
+    pub plan: Box<BundlePlan>,
+    /// The name of the merged library in the bundle, and those of its members.
+    pub name: BString,
+    pub members: Vec<BString>,
+    /// [`Merged::bindings`] by names in the bundle.
+    pub bindings: Vec<(BString, String, BString)>,
 }
 
 /// Why a file is included.
@@ -69,6 +102,11 @@ pub enum IncludedBecause {
     Locale {
         /// The locale's name.
         name: BString,
+    },
+    /// Libraries of the closure that were merged into it.
+    Merged {
+        /// Their paths.
+        libraries: Vec<BString>,
     },
     /// Underpin's own library, by which setlocale(3) finds the locales of the bundle.
     LocaleLibrary,
@@ -130,12 +168,22 @@ pub struct BundlePlan {
     pub links: Vec<(BString, BString)>,
     /// What the user should know.
     pub notices: Vec<Notice>,
+    /// Texts that go along: licence files, a list of what is inside. In a directory they are files; to a file they are
+    /// appended as a zip archive, which unzip(1) finds there.
+    #[serde(skip)]
+    pub documents: Vec<(BString, Vec<u8>)>,
     /// The launcher.
     #[serde(skip)]
     pub(super) launcher: Launcher,
     /// Entries of the program's search path that are relative to its own place.
     #[serde(skip)]
     pub(super) search: BString,
+    /// File form: whether the loader maps libraries from the file ([`super::hooks`]).
+    #[serde(skip)]
+    pub(super) mapped: bool,
+    /// The same with each library a file of its own, if libraries were merged.
+    #[serde(skip)]
+    pub(super) separate: Option<Separate>,
 }
 
 impl Item {
@@ -143,6 +191,20 @@ impl Item {
     pub(super) fn file(source: BString, place: BString, reason: IncludedBecause, size: u64) -> Item {
         let (aliases, renames) = (Vec::new(), Vec::new());
         Item { source, place, reason, size, name: None, is_soname: false, aliases, renames, content: None }
+    }
+}
+
+impl Item {
+    /// Whether the loader maps it at start, the program and the loader itself left out.
+    fn is_at_start(&self) -> bool {
+        use IncludedBecause::{LocaleLibrary, Merged, Needed};
+        matches!(self.reason, Needed { .. } | LocaleLibrary | Merged { .. })
+    }
+
+    /// Whether it is a library that is opened later.
+    fn is_opened_later(&self) -> bool {
+        let is_first = matches!(self.reason, IncludedBecause::Program | IncludedBecause::Loader);
+        self.name.is_some() && !is_first && !self.is_at_start()
     }
 }
 
@@ -155,22 +217,14 @@ impl BundlePlan {
 
     /// Objects that the loader maps at start, in its order, the program and the loader itself left out.
     pub fn closure(&self) -> impl Iterator<Item = &Item> {
-        let at_start = |reason: &IncludedBecause| {
-            matches!(reason, IncludedBecause::Needed { .. } | IncludedBecause::LocaleLibrary)
-        };
-        self.items.iter().filter(move |item| at_start(&item.reason) || self.form == Form::File && self.preloads(item))
+        // In memory there is no folder in which what is opened later would be found.
+        let all = self.form == Form::File && !self.mapped;
+        self.items.iter().filter(move |item| item.is_at_start() || all && item.is_opened_later())
     }
 
-    /// Whether the file form maps at start what the directory form opens later: a file has no directory to find it in.
-    pub(super) fn preloads(&self, item: &Item) -> bool {
-        item.name.is_some()
-            && !matches!(
-                item.reason,
-                IncludedBecause::Program
-                    | IncludedBecause::Loader
-                    | IncludedBecause::Needed { .. }
-                    | IncludedBecause::LocaleLibrary
-            )
+    /// Libraries that are opened later.
+    pub(super) fn opened_later(&self) -> impl Iterator<Item = &Item> {
+        self.items.iter().filter(|item| item.is_opened_later())
     }
 
     /// Whether charset modules are included.

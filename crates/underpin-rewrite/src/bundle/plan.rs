@@ -1,12 +1,12 @@
 //! What goes into a bundle, where, and why: a plan as data, before any byte is written.
 
 use super::head::is_dynamic_program;
-use super::model::{BundlePlan, Wish, read_error};
+use super::model::{BundlePlan, Form, IncludedBecause, Wish, read_error};
 use super::taken::Taken;
-use super::{BundleError, Launcher, collect, locales, plugins, tree};
+use super::{BundleError, Launcher, collect, copies, hooks, locales, merge, plugins, tree};
 use bstr::{BString, ByteSlice};
 use underpin_elf::Elf;
-use underpin_resolve::{Closure, Depth, Outcome, Resolver, Root};
+use underpin_resolve::{Closure, Depth, LoaderKind, Outcome, Resolver, Root};
 
 /// Decides what goes into a bundle.
 ///
@@ -28,9 +28,11 @@ pub fn plan(resolver: &Resolver<'_>, root: &dyn Root, wish: &Wish<'_>) -> Result
     plugins::take(&mut taken, resolver, root, &closure, wish)?;
     tree::take(&mut taken, resolver, root, &closure, wish)?;
     let lacks_locale = locales::take(&mut taken, root, &closure, (machine, wish))?;
-    let mut notices = collect::collect(root, &closure, &elf, &taken.items, wish);
+    let launcher = Launcher::new(image)?;
+    let mapped = wish.form == Form::File && is_mapped(&taken, root, &launcher, closure.loader.kind);
+    let mut notices = collect::collect(root, &closure, (&elf, mapped), &taken.items, wish);
     notices.extend(lacks_locale);
-    Ok(BundlePlan {
+    let plan = BundlePlan {
         program: wish.program.clone(),
         name: wish.name.clone(),
         form: wish.form,
@@ -38,9 +40,21 @@ pub fn plan(resolver: &Resolver<'_>, root: &dyn Root, wish: &Wish<'_>) -> Result
         items: taken.items,
         links: taken.links,
         notices,
-        launcher: Launcher::new(image)?,
+        documents: Vec::new(),
+        launcher,
         search: own_search(&elf),
-    })
+        mapped,
+        separate: None,
+    };
+    merge::merge(plan, &closure, wish)
+}
+
+/// Whether the loader can be changed so that it maps libraries from the bundle's file.
+fn is_mapped(taken: &Taken, root: &dyn Root, launcher: &Launcher, kind: LoaderKind) -> bool {
+    let loader = taken.items.iter().find(|item| item.reason == IncludedBecause::Loader);
+    let bytes = loader.filter(|_| kind == LoaderKind::Glibc).and_then(|loader| copies::bytes(root, loader).ok());
+    let hooked = bytes.zip(launcher.hooks()).and_then(|(bytes, handler)| hooks::hook(&bytes, handler, &[]));
+    hooked.is_some()
 }
 
 fn shown(elf: &Elf) -> String {

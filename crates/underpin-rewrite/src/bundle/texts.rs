@@ -145,6 +145,7 @@ pub(super) fn of_items(root: &dyn Root, closure: &Closure, items: &[Item]) -> Ve
         IncludedBecause::Loader
         | IncludedBecause::Charset
         | IncludedBecause::Locale { .. }
+        | IncludedBecause::Merged { .. }
         | IncludedBecause::LocaleLibrary => false,
         IncludedBecause::Included { .. } => item.name.is_some() || item.source.ends_with(b".so"),
         _ => libc != Some(&item.source),

@@ -1,14 +1,17 @@
 //! Writes a bundle beside its target, has its loader check it, and moves it there in one step: a bundle that exists is
 //! complete.
 
+use super::check::compare;
 use super::model::{BundlePlan, IncludedBecause};
 use super::{BundleCheck, BundleError, check, copies};
 use bstr::ByteSlice;
 use std::fs::{self, File, Permissions};
-use std::io::{self, Write};
+use std::io::{self, Cursor, Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use underpin_resolve::Root;
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
 
 /// The plan of a bundle, in its directory: what is in it and why. It also distinguishes a bundle from any other
 /// directory.
@@ -40,20 +43,15 @@ pub fn write(plan: &BundlePlan, root: &dyn Root, target: &Path, replace: bool) -
     }
     let temporary = Temporary::beside(target)?;
     let make = || {
-        if !copies::is_file(plan) {
-            let (entry, size) = directory(plan, root, &temporary.path)?;
-            return Ok((check(plan, &entry)?, entry, size));
+        let (check, entry, size) = checked(plan, root, &temporary.path)?;
+        if let Some(separate) = &plan.separate
+            && matches!(check, BundleCheck::Agrees { .. })
+        {
+            let other = Temporary::beside(&target.with_added_extension("separate"))?;
+            let (_, before, _) = checked(&separate.plan, root, &other.path)?;
+            compare(separate, &before, &entry)?;
         }
-        let (entry, size) = file(plan, root, &temporary.path, false)?;
-        match check(plan, &entry) {
-            // A loader that cannot be changed that way: it has to be asked as it is.
-            Err(BundleError::Judge(_)) => {
-                fs::remove_file(&entry).map_err(|error| failed(&entry, error))?;
-                let (entry, size) = file(plan, root, &temporary.path, true)?;
-                Ok((check(plan, &entry)?, entry, size))
-            }
-            check => Ok((check?, entry, size)),
-        }
+        Ok((check, entry, size))
     };
     let (check, entry, size) = make().map_err(|error| temporary.hidden_in(error, target))?;
     let entry = target.join(entry.strip_prefix(&temporary.path).unwrap_or(Path::new("")));
@@ -72,6 +70,13 @@ fn is_bundle(target: &Path, plan: &BundlePlan) -> bool {
     }
 }
 
+/// Writes a bundle and asks its loader.
+fn checked(plan: &BundlePlan, root: &dyn Root, path: &Path) -> Result<(BundleCheck, PathBuf, u64), BundleError> {
+    let write = if copies::is_file(plan) { file } else { directory };
+    let (entry, size) = write(plan, root, path)?;
+    Ok((check(plan, &entry)?, entry, size))
+}
+
 fn directory(plan: &BundlePlan, root: &dyn Root, top: &Path) -> Result<(PathBuf, u64), BundleError> {
     let mut size = 0;
     let mut entry = PathBuf::new();
@@ -86,6 +91,10 @@ fn directory(plan: &BundlePlan, root: &dyn Root, top: &Path) -> Result<(PathBuf,
             entry = path;
         }
     }
+    for (place, bytes) in &plan.documents {
+        put(&top.join(place.to_path_lossy()), bytes, 0o644)?;
+        size += bytes.len() as u64;
+    }
     for (link, target) in &plan.links {
         let path = top.join(link.to_path_lossy());
         let make = || -> io::Result<()> {
@@ -99,10 +108,25 @@ fn directory(plan: &BundlePlan, root: &dyn Root, top: &Path) -> Result<(PathBuf,
     Ok((entry, size))
 }
 
-fn file(plan: &BundlePlan, root: &dyn Root, path: &Path, copied: bool) -> Result<(PathBuf, u64), BundleError> {
-    let bytes = copies::program_of_file(plan, root, copied)?;
+fn file(plan: &BundlePlan, root: &dyn Root, path: &Path) -> Result<(PathBuf, u64), BundleError> {
+    let bytes = archived(copies::program_of_file(plan, root)?, plan).map_err(|error| failed(path, error))?;
     put(path, &bytes, 0o755)?;
     Ok((path.to_owned(), bytes.len() as u64))
+}
+
+/// A file with the documents behind it; offsets of the archive count from the start of the file.
+fn archived(file: Vec<u8>, plan: &BundlePlan) -> io::Result<Vec<u8>> {
+    if plan.documents.is_empty() {
+        return Ok(file);
+    }
+    let mut cursor = Cursor::new(file);
+    cursor.seek(SeekFrom::End(0))?;
+    let mut archive = ZipWriter::new(cursor);
+    for (place, bytes) in &plan.documents {
+        archive.start_file(place.to_str_lossy(), SimpleFileOptions::default())?;
+        archive.write_all(bytes)?;
+    }
+    Ok(archive.finish()?.into_inner())
 }
 
 fn put(path: &Path, bytes: &[u8], mode: u32) -> Result<(), BundleError> {

@@ -81,6 +81,7 @@ impl<'a> Making<'a> {
             locales: self.locales.iter().map(|&name| name.into()).collect(),
             launcher: &launcher,
             locale_library: &locale_library,
+            merge: None,
         };
         let plan = bundle::plan(&resolver, &root, &wish);
         use_it(&root, plan)

@@ -11,8 +11,9 @@ use std::path::PathBuf;
 /// and descriptors, and programs that it starts see nothing of the bundle. Included are the closure that `underpin
 /// tree` shows, name services of nsswitch.conf, libraries declared in `.note.dlopen`, charset modules if iconv is
 /// used, the locale C.UTF-8 if setlocale is, and what --include and --locale name. The machine's own locales come
-/// first; those of the bundle are for machines that do not have them. The program is not run; its loader is asked whether
-/// it agrees.
+/// first; those of the bundle are for machines that do not have them. In one file, ten libraries or more are merged into one
+/// as `bind --fuse` merges them, if the loader then binds every symbol as before. The program is not run; its loader is asked
+/// whether it agrees.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     underpin bundle git -o git-bundle       a directory; start git-bundle/bin/git\n  \
@@ -35,6 +36,14 @@ pub struct BundleArgs {
     /// Make one file instead of a directory
     #[arg(long)]
     pub file: bool,
+
+    /// Merge libraries into one also in a directory: it starts faster from ten libraries on
+    #[arg(long, conflicts_with = "no_fuse")]
+    pub fuse: bool,
+
+    /// Keep each library of a --file separate
+    #[arg(long)]
+    pub no_fuse: bool,
 
     /// Include a library by name, or a file, directory or pattern by path (may be repeated)
     #[arg(long, value_name = "NAME|PATH")]

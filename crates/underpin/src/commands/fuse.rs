@@ -6,7 +6,7 @@
 
 use super::bind::scope;
 use crate::exit::Exit;
-use crate::fusion::{LoaderRun, Merger, Place};
+use crate::fusion::{LoaderRun, Merger, Place, WORTH};
 use crate::input::path;
 use crate::plan::{Action, BindRequest};
 use crate::progress::Progress;
@@ -21,9 +21,6 @@ use underpin_report::document::fuse::{FuseDocument, FuseOutcome, FuseProgram, Fu
 use underpin_report::{Raw, text};
 use underpin_resolve::HostRoot;
 use underpin_rewrite::files::{JobPhase, Progress as _};
-
-/// With fewer libraries a start gains nothing that can be measured: docs/bench/fuse.md.
-const WORTH: usize = 10;
 
 /// Fuses each of the named programs and those in the named folders, or shows what that would do.
 ///

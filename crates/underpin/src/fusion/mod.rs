@@ -1,14 +1,17 @@
 //! A program whose libraries are merged into one file: worked out, judged by the real loader, and put in the program's place
-//! (`bind --fuse`) or run as a copy (`bench --bind fused`).
+//! (`bind --fuse`), run as a copy (`bench --bind fused`) or part of a bundle (`bundle`).
 
+mod bundled;
 mod emulator;
 mod judge;
 mod place;
 mod subject;
 
+pub use bundled::merged;
 pub use judge::{differences, same_symbols};
 pub use place::{Fusions, Place, file_of};
 
+use crate::contents::{Contents, part};
 use crate::input::path;
 use anyhow::{Context, ensure};
 use bstr::BString;
@@ -23,6 +26,9 @@ use underpin_resolve::Environment;
 use underpin_rewrite::files::{self, Keep, Verifier};
 use underpin_rewrite::plan::Policy;
 use underpin_rewrite::{BoundObject, Edits, RewriteOptions, rewrite, undo};
+
+/// With fewer libraries a start gains nothing that can be measured: docs/bench/fuse.md.
+pub const WORTH: usize = 10;
 
 /// How the loader of a program is run, to be asked.
 #[derive(Clone, Copy)]
@@ -125,7 +131,7 @@ impl Merger {
     pub fn carry_out(&self, keep: &Keep) -> anyhow::Result<usize> {
         let program = vec![self.subject.path.clone()];
         let (farms, fusions) = (files::farms_of(&program), Fusions::of(&program));
-        self.place.write(&self.fused)?;
+        self.place.write(&self.fused, &self.list()?)?;
         let compared = self.replace(keep);
         if compared.is_err() {
             self.place.remove();
@@ -154,10 +160,23 @@ impl Merger {
     /// # Errors
     /// As for [`Merger::carry_out`].
     pub fn copy<C: AsRef<Path>>(&self, write: impl FnOnce(&[u8]) -> anyhow::Result<C>) -> anyhow::Result<C> {
-        self.place.write(&self.fused)?;
+        self.place.write(&self.fused, &self.list()?)?;
         let copy = write(&self.program()?)?;
         self.judge()?.accepts(copy.as_ref())?;
         Ok(copy)
+    }
+
+    /// What is in the file, as an SPDX list.
+    fn list(&self) -> anyhow::Result<Vec<u8>> {
+        let comment = |member: &note::Merged| match member.build_id.as_str() {
+            "" => "merged".to_owned(),
+            id => format!("merged; build-id {id}"),
+        };
+        let parts = self.merged.iter().map(|member| part(&member.path, comment(member))).collect();
+        let name = self.file().file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let mut list = serde_json::to_vec_pretty(&Contents::of(None, parts).spdx(&name, Some(&self.fused.bytes)))?;
+        list.push(b'\n');
+        Ok(list)
     }
 
     fn judge(&self) -> anyhow::Result<Judge<'_>> {

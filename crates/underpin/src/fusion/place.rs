@@ -1,5 +1,5 @@
-//! Where the fused library of a program is: `.underpin/fused-PROGRAM/NUMBER/` beside the program, with the file and a folder
-//! of links to it. A number is used once for as long as its folder is there, so what a running or replaced program names is
+//! Where the fused library of a program is: `.underpin/fused-PROGRAM/NUMBER/` beside the program, with the file, a folder
+//! of links to it, and a list of what is in it (SPDX). A number is used once for as long as its folder is there, so what a running or replaced program names is
 //! never changed.
 
 use crate::screen;
@@ -62,6 +62,11 @@ impl Place {
         &self.file
     }
 
+    /// The list of what is in it (SPDX), beside it.
+    pub fn list(&self) -> PathBuf {
+        self.file.with_extension("spdx.json")
+    }
+
     fn links(&self) -> PathBuf {
         self.folder.join(LINKS)
     }
@@ -71,6 +76,7 @@ impl Place {
         Names {
             soname: self.file.file_name().unwrap_or_default().as_bytes().into(),
             links: self.links().as_os_str().as_bytes().into(),
+            only_links: false,
         }
     }
 
@@ -78,24 +84,25 @@ impl Place {
     ///
     /// # Errors
     /// If one cannot be written; nothing is left then.
-    pub fn write(&self, fused: &Fused) -> anyhow::Result<()> {
+    pub fn write(&self, fused: &Fused, list: &[u8]) -> anyhow::Result<()> {
         let failed = || format!("{} cannot be written", self.folder.display());
         fs::create_dir_all(self.folder.parent().unwrap_or(&self.folder)).with_context(failed)?;
         // Fails if another underpin has taken the number meanwhile, whose files are not to be removed then.
         fs::create_dir(&self.folder).with_context(failed)?;
-        let written = self.fill(fused).with_context(failed);
+        let written = self.fill(fused, list).with_context(failed);
         if written.is_err() {
             self.remove();
         }
         written
     }
 
-    fn fill(&self, fused: &Fused) -> io::Result<()> {
+    fn fill(&self, fused: &Fused, list: &[u8]) -> io::Result<()> {
         let links = self.links();
         fs::create_dir(&links)?;
         for name in &fused.links {
             symlink(&self.file, links.join(OsStr::from_bytes(name)))?;
         }
+        fs::write(self.list(), list)?;
         let mut file = fs::File::create_new(&self.file)?;
         file.write_all(&fused.bytes)?;
         file.set_permissions(fs::Permissions::from_mode(0o755))?;
@@ -123,6 +130,7 @@ impl Place {
             }
         }
         let _ = fs::remove_dir(self.links());
+        let _ = fs::remove_file(self.list());
         let _ = fs::remove_file(&self.file);
         // Each only if it is empty.
         let above = self.folder.ancestors().take(3);

@@ -2,14 +2,16 @@
 
 use super::Target;
 use crate::cli::{BundleArgs, TargetArgs};
+use crate::contents::{Contents, part};
+use crate::fusion;
 use anyhow::{Context, bail};
 use bstr::BString;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use underpin_elf::Machine;
-use underpin_resolve::Resolver;
-use underpin_rewrite::bundle::{self, BundlePlan, Form, Wish};
+use underpin_resolve::{Closure, Resolver};
+use underpin_rewrite::bundle::{self, BundlePlan, Form, IncludedBecause, Wish};
 use underpin_rewrite::plan::Pattern;
 use underpin_sys::LauncherMachine;
 
@@ -42,6 +44,10 @@ impl BundleCommand {
         if name.is_empty() || name.as_bytes().contains(&b'/') {
             bail!("--name {}: invalid file name: expected one without `/`", name.to_string_lossy());
         }
+        let called = name.to_string_lossy().into_owned();
+        let root = &target.root;
+        let merge = |closure: &Closure, folder: &str| fusion::merged(root, closure, &called, folder);
+        let merges = (args.file || args.fuse) && !args.no_fuse;
         let wish = Wish {
             program: path.as_os_str().as_bytes().into(),
             name: name.into_vec().into(),
@@ -51,11 +57,13 @@ impl BundleCommand {
             locales: locale.into_iter().map(|name| BString::from(name.into_vec())).collect(),
             launcher: &launcher,
             locale_library: &|machine| underpin_sys::locale_library(launcher_machine(machine)?),
+            merge: merges.then_some(&merge),
         };
         let resolver = Resolver::new(&target.root, target.environment.clone());
-        let plan = bundle::plan(&resolver, &target.root, &wish)
+        let mut plan = bundle::plan(&resolver, &target.root, &wish)
             .with_context(|| format!("cannot bundle {}", program.display()))?;
         drop(resolver);
+        plan.documents = documents(&plan, target.sysroot.as_deref())?;
         Ok(BundleCommand {
             target,
             plan,
@@ -66,6 +74,22 @@ impl BundleCommand {
             verbosity: args.display.verbose,
         })
     }
+}
+
+/// The licence files of what goes in, and an SPDX list of it.
+fn documents(plan: &BundlePlan, sysroot: Option<&Path>) -> anyhow::Result<Vec<(BString, Vec<u8>)>> {
+    let one = |path: &BString, comment: String| part(path, comment);
+    let parts = plan.items.iter().flat_map(|item| match &item.reason {
+        IncludedBecause::Merged { libraries } => {
+            libraries.iter().map(|path| one(path, format!("merged into {}", item.place))).collect()
+        }
+        _ if item.source.is_empty() => Vec::new(),
+        _ => vec![one(&item.source, item.place.to_string())],
+    });
+    let contents = Contents::of(sysroot, parts.collect());
+    let list = serde_json::to_vec_pretty(&contents.spdx(&plan.name.to_string(), None))?;
+    let licences = contents.licences().into_iter().map(|(place, bytes)| (place.into(), bytes));
+    Ok(licences.chain([("bundle.spdx.json".into(), list)]).collect())
 }
 
 fn launcher(machine: Machine) -> Option<&'static [u8]> {

@@ -1,5 +1,6 @@
 //! Running the built binary as a user would.
 #![allow(dead_code, reason = "every test file takes what it needs")]
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
 
 pub mod libraries;
 
@@ -47,4 +48,33 @@ pub fn json<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> serde_json::V
     let output = says(args);
     serde_json::from_str(&output.stdout)
         .unwrap_or_else(|error| panic!("no JSON document ({error}): {}{}", output.stdout, output.stderr))
+}
+
+/// What SPDX 2.3 requires of a document, as far as one can be wrong here.
+pub fn holds(spdx: &serde_json::Value) {
+    let identifiers: Vec<&str> =
+        spdx["packages"].as_array().unwrap().iter().map(|package| package["SPDXID"].as_str().unwrap()).collect();
+    let mut distinct = identifiers.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    assert_eq!(distinct.len(), identifiers.len(), "{identifiers:?}");
+    let allowed = |id: &str| id.chars().all(|letter| letter.is_ascii_alphanumeric() || ".-".contains(letter));
+    assert!(identifiers.iter().all(|id| id.strip_prefix("SPDXRef-").is_some_and(allowed)), "{identifiers:?}");
+    for package in spdx["packages"].as_array().unwrap() {
+        let required = ["name", "downloadLocation", "licenseConcluded", "licenseDeclared", "copyrightText"];
+        assert!(required.iter().all(|field| package[field].as_str().is_some_and(|text| !text.is_empty())), "{package}");
+        assert_eq!(package["filesAnalyzed"], false);
+        for sum in package["checksums"].as_array().into_iter().flatten() {
+            assert!(sum["algorithm"] == "SHA256" && sum["checksumValue"].as_str().unwrap().len() == 64, "{package}");
+        }
+    }
+    let known =
+        |value: &serde_json::Value| *value == "SPDXRef-DOCUMENT" || identifiers.contains(&value.as_str().unwrap());
+    let relations = spdx["relationships"].as_array().unwrap();
+    assert!(relations.iter().any(|relation| relation["relationshipType"] == "DESCRIBES"));
+    for relation in relations {
+        assert!(known(&relation["spdxElementId"]) && known(&relation["relatedSpdxElement"]), "{relation}");
+    }
+    assert_eq!((&spdx["spdxVersion"], &spdx["dataLicense"]), (&"SPDX-2.3".into(), &"CC0-1.0".into()));
+    assert!(spdx["documentNamespace"].as_str().unwrap().starts_with("urn:sha256:"), "{spdx}");
 }

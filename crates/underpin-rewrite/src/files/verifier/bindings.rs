@@ -34,6 +34,17 @@ impl Bindings {
         bindings
     }
 
+    /// The same for a bundle whose program is `file`: objects by the names that they have in it.
+    pub(crate) fn of_names(file: &Path, stdout: &[u8], stderr: &[u8]) -> Bindings {
+        let name = |path: PathBuf| path.file_name().map_or_else(PathBuf::new, PathBuf::from);
+        let read = Bindings::read(file, stdout, stderr).renamed(file, Path::new("/"));
+        let targets = read
+            .targets
+            .into_iter()
+            .map(|((object, symbol), targets)| ((name(object), symbol), targets.into_iter().map(name).collect()));
+        Bindings { targets: targets.collect() }
+    }
+
     /// How many references were reported.
     #[must_use]
     pub fn len(&self) -> usize {
