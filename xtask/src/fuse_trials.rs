@@ -5,7 +5,7 @@
 
 use crate::bench::measure::{Contestant, interleaved};
 use crate::bench::table;
-use crate::run;
+use crate::{fuse_bundles, run};
 use anyhow::{Context, ensure};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -40,29 +40,69 @@ struct Sum {
     compared: usize,
 }
 
+/// A part of the page, which can be renewed by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Part {
+    /// Outputs and bindings of many programs
+    Programs,
+    /// Starts of some
+    Starts,
+    /// Starts of bundles in one file
+    Bundles,
+}
+
+/// The heading of [`Part::Starts`].
+const STARTS: &str = "## A start";
+
 /// Tries programs, times some, and writes the page.
 ///
 /// # Errors
 /// If something cannot be built or written.
-pub fn run(limit: Option<usize>, rounds: usize, dry: bool) -> anyhow::Result<()> {
+pub fn run(limit: Option<usize>, rounds: usize, parts: &[Part], dry: bool) -> anyhow::Result<()> {
     let cargo = run::cargo();
     run::must(&cargo, &["build", "--quiet", "--package", "underpin-fuse", "--example", "fuse"])?;
     let tool = run::target().join("debug/examples/fuse");
     let scratch = run::scratch("fuse")?;
+    let renews = |part: Part| parts.is_empty() || parts.contains(&part);
+    let old = fs::read_to_string(FILE).unwrap_or_default();
     let mut sum = Sum::default();
-    for program in programs()?.into_iter().take(limit.unwrap_or(usize::MAX)) {
-        trial(&tool, &program, &scratch, &mut sum)?;
+    let mut page = kept(&old, None);
+    if renews(Part::Programs) {
+        for program in programs()?.into_iter().take(limit.unwrap_or(usize::MAX)) {
+            trial(&tool, &program, &scratch, &mut sum)?;
+        }
+        page = table::machine("Libraries fused into one", "cargo xtask fuse-trials");
+        describe(&sum, &mut page)?;
     }
-    let mut text = table::machine("Libraries fused into one", "cargo xtask fuse-trials");
-    describe(&sum, &mut text)?;
-    starts(&tool, &scratch, rounds, &mut text)?;
+    let mut times = kept(&old, Some(STARTS));
+    if renews(Part::Starts) {
+        times = String::new();
+        starts(&tool, &scratch, rounds, &mut times)?;
+    }
+    let bundles = match renews(Part::Bundles) {
+        true => fuse_bundles::measure(&scratch, rounds)?,
+        false => kept(&old, Some(fuse_bundles::HEADING)),
+    };
     fs::remove_dir_all(&scratch)?;
+    let parts = [page, times, bundles].map(|part| part.trim().to_owned());
+    let text = parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join("\n\n") + "\n";
     println!("{text}");
     if !dry {
         fs::write(FILE, text)?;
     }
     ensure!(sum.differ.is_empty() && sum.bindings_differ.is_empty(), "{:?} {:?}", sum.differ, sum.bindings_differ);
     Ok(())
+}
+
+/// A part of the page as it is: what a heading begins, or what is before the first one.
+fn kept(page: &str, heading: Option<&str>) -> String {
+    let start = match heading {
+        None => Some(0),
+        Some(heading) => page.find(heading),
+    };
+    let Some(rest) = start.map(|start| &page[start..]) else { return String::new() };
+    let end = rest.get(1..).and_then(|after| after.find("\n## ")).map_or(rest.len(), |end| end + 1);
+    rest[..end].to_owned()
 }
 
 /// Dynamic programs that keep their identity, with four libraries or more.
@@ -216,7 +256,7 @@ fn describe(sum: &Sum, text: &mut String) -> anyhow::Result<()> {
 fn starts(tool: &Path, scratch: &Path, rounds: usize, text: &mut String) -> anyhow::Result<()> {
     writeln!(
         text,
-        "\n## A start\n\nProcessor time of whole runs over the unchanged program's; runs interleave (ABBA), load average {}.\n\n\
+        "{STARTS}\n\nProcessor time of whole runs over the unchanged program's; runs interleave (ABBA), load average {}.\n\n\
          | program | libraries merged | stay shared | unchanged, ms | fused, ms | ratio | runs |\n| --- | --- | --- | --- | --- | --- | --- |",
         table::load()
     )?;

@@ -10,6 +10,7 @@ mod build;
 mod dependencies;
 mod dist;
 mod docs;
+mod fuse_bundles;
 mod fuse_trials;
 #[cfg(test)]
 mod layers;
@@ -118,6 +119,9 @@ enum Chore {
         /// Rounds of timed starts
         #[arg(long, default_value_t = 50)]
         rounds: usize,
+        /// Only this part of the page; the others stay as they are (may be repeated)
+        #[arg(long, value_enum)]
+        part: Vec<fuse_trials::Part>,
         /// Print the page; write no file
         #[arg(long)]
         dry: bool,
@@ -154,7 +158,7 @@ fn main() -> anyhow::Result<()> {
         Chore::Wheels { dry } => wheels::run(dry),
         Chore::Picture => picture::run(),
         Chore::BuildTrials { old, only } => trials::run(old.as_deref(), &only),
-        Chore::FuseTrials { limit, rounds, dry } => fuse_trials::run(limit, rounds, dry),
+        Chore::FuseTrials { limit, rounds, part, dry } => fuse_trials::run(limit, rounds, &part, dry),
         Chore::Bench { name, rounds, dry } => bench::run(name, rounds, dry),
     }
 }

@@ -68,7 +68,7 @@ pub struct BundleFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub feature: Option<String>,
     /// The libraries that were merged into it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<Raw>,
 }
 

@@ -5,9 +5,9 @@
 //! that open, examine, read and map a library jump to code behind the loader (`underpin-sys`, `launcher/hooks.rs`), for which
 //! `/proc/self/exe/NAME` is the library of that name in the bundle. Nothing is copied, and processes share the file's pages.
 //!
-//! A system call is changed only where it is certain what it is: its number is put into eax right before, and the
-//! comparison with the error numbers follows, which gives the jump its room. A loader in which one of the four is
-//! not found that way stays as it is, and so does one of another machine: then libraries are copied.
+//! A system call is changed only where it is certain what it is: its number is put into eax right before, and a known
+//! instruction follows, which gives the jump its room. A loader in which one of the four is not found that way, or has
+//! something else behind it, stays as it is, and so does one of another machine: then libraries are copied.
 
 use super::graft::alignment;
 use super::head::as_usize;
@@ -22,9 +22,14 @@ const CALLS: [&[u32]; 4] = [&[257], &[9], &[17], &[262, 5]];
 /// Between the number and the call, other registers are set.
 const BETWEEN: usize = 16;
 const SYSCALL: &[u8] = b"\x0f\x05";
-/// `cmp $-4096, %rax`, `cmp $-4095, %rax`, `cmp $-4096, %eax`, `cmp $-4095, %eax`.
-const COMPARISONS: [&[u8]; 4] =
-    [b"\x48\x3d\x00\xf0\xff\xff", b"\x48\x3d\x01\xf0\xff\xff", b"\x3d\x00\xf0\xff\xff", b"\x3d\x01\xf0\xff\xff"];
+/// What may follow, which is moved to where the jump leads: a comparison of rax or eax with -4096 or -4095, a copy of rax.
+const FOLLOWING: [&[u8]; 5] = [
+    b"\x48\x3d\x00\xf0\xff\xff",
+    b"\x48\x3d\x01\xf0\xff\xff",
+    b"\x3d\x00\xf0\xff\xff",
+    b"\x3d\x01\xf0\xff\xff",
+    b"\x48\x89\xc7",
+];
 /// `lea -128(%rsp), %rsp` and back: the function may keep something below its stack pointer.
 const BELOW: &[u8] = b"\x48\x8d\x64\x24\x80";
 const BACK: &[u8] = b"\x48\x8d\xa4\x24\x80\x00\x00\x00";
@@ -32,16 +37,16 @@ const CALL: u8 = 0xe8;
 const JUMP: u8 = 0xe9;
 const TRAP: u8 = 0xcc;
 
-/// A system call of the loader, and the comparison after it.
+/// A system call of the loader, and the instruction after it.
 struct Site {
     offset: usize,
     address: u64,
-    comparison: &'static [u8],
+    following: &'static [u8],
 }
 
 impl Site {
     fn size(&self) -> usize {
-        SYSCALL.len() + self.comparison.len()
+        SYSCALL.len() + self.following.len()
     }
 }
 
@@ -83,7 +88,7 @@ pub(super) fn hook(loader: &[u8], handler: &[u8], table: &[(BString, u64)]) -> O
         area.push(CALL);
         area.extend(relative(behind + area.len() as u64 - 1, behind)?);
         area.extend_from_slice(BACK);
-        area.extend_from_slice(site.comparison);
+        area.extend_from_slice(site.following);
         area.push(JUMP);
         area.extend(relative(behind + area.len() as u64 - 1, site.address + site.size() as u64)?);
     }
@@ -96,7 +101,7 @@ fn relative(from: u64, to: u64) -> Option<[u8; 4]> {
     i32::try_from(distance).ok().map(i32::to_le_bytes)
 }
 
-/// Every system call that is to be changed; `None` if one of the kinds is missing.
+/// Every system call that is to be changed; `None` if one of the kinds is missing, or one that has no room for a jump.
 fn sites(loader: &[u8], elf: &Elf) -> Option<Vec<Site>> {
     let mut all = Vec::new();
     for group in CALLS {
@@ -106,11 +111,14 @@ fn sites(loader: &[u8], elf: &Elf) -> Option<Vec<Site>> {
             let code = loader.get(start..)?.get(..as_usize(load.file_size))?;
             for number in group {
                 let set = [&b"\xb8"[..], &number.to_le_bytes()].concat();
-                all.extend(code.find_iter(&set).filter_map(|at| {
-                    let (within, comparison) = call_after(code.get(at + set.len()..)?)?;
+                for at in code.find_iter(&set) {
+                    let rest = &code[at + set.len()..];
+                    let Some(within) = rest[..BETWEEN.min(rest.len())].find(SYSCALL) else { continue };
+                    let after = &rest[within + SYSCALL.len()..];
+                    let following = FOLLOWING.into_iter().find(|following| after.starts_with(following))?;
                     let at = at + set.len() + within;
-                    Some(Site { offset: start + at, address: load.vaddr.0 + at as u64, comparison })
-                }));
+                    all.push(Site { offset: start + at, address: load.vaddr.0 + at as u64, following });
+                }
             }
         }
         if all.len() == before {
@@ -118,11 +126,4 @@ fn sites(loader: &[u8], elf: &Elf) -> Option<Vec<Site>> {
         }
     }
     Some(all)
-}
-
-/// The system call shortly after, if a comparison follows it.
-fn call_after(code: &[u8]) -> Option<(usize, &'static [u8])> {
-    let at = code.get(..BETWEEN.min(code.len()))?.find(SYSCALL)?;
-    let rest = &code[at + SYSCALL.len()..];
-    Some((at, COMPARISONS.into_iter().find(|comparison| rest.starts_with(comparison))?))
 }
