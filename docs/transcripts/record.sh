@@ -133,3 +133,59 @@ $ask
 curl -s http://127.0.0.1:8000/info | jq -c '{interpreter, mode, linkage, libc, allocator}'; kill \$!" \
     "./hello-server --mode prefork --threads 1 & sleep 1
 $ask; kill \$!"
+
+# As layers/README.md has it.
+mkdir -p my-layer/hello-src
+printf 'order = 100\n' >my-layer/layer.toml
+printf 'version = "1.0"\nlicence = "MIT"\nbuild = "make"\n\n[source]\nfolder = "hello-src"\n\n[take]\n"usr/bin/hello" = "hello"\n' >my-layer/hello.toml
+printf '#include <stdio.h>\nint main(void) {\n    return puts("hello, nobody") < 0;\n}\n' >my-layer/hello-src/hello.c
+printf 'hello: hello.c\n\t$(CC) -O2 -o hello hello.c\n' >my-layer/hello-src/Makefile
+change='[[change]]
+cause = "upstream bug"
+why = "it greets nobody"
+patches = ["greet.patch"]
+evidence = { file = "hello.c", text = "nobody" }'
+patch='--- a/hello.c
++++ b/hello.c
+@@ -1,4 +1,4 @@
+ #include <stdio.h>
+ int main(void) {
+-    return puts("hello, nobody") < 0;
++    return puts("hello, world") < 0;
+ }'
+record layers "Layers: a recipe of one's own, a change to it, and whether the change still holds" \
+    "cat my-layer/hello.toml" \
+    "underpin image build hello --libc musl --toolchain gcc --layer my-layer -o hello-image" \
+    "underpin image run hello-image" \
+    "cat >'my-layer/hello_1.*.append.toml' <<'TOML'
+$change
+TOML
+cat >my-layer/greet.patch <<'PATCH'
+$patch
+PATCH
+underpin image layer show hello --layer my-layer" \
+    "underpin image layer check hello --layer my-layer --toolchain gcc" \
+    "underpin image build hello --libc musl --toolchain gcc --layer my-layer -o hello-image | tail -n 2" \
+    "underpin image run hello-image" \
+    "sed -i s/nobody/all/ my-layer/hello-src/hello.c; underpin image layer check hello --layer my-layer --toolchain gcc" \
+    "underpin image build hello --libc musl --toolchain gcc --layer my-layer -o hello-image" \
+    "sed -i s/all/world/ my-layer/hello-src/hello.c; underpin image layer check hello --layer my-layer --toolchain gcc" \
+    "underpin image layer show iproute2 --toolchain gcc" \
+    "underpin image layer check iproute2 --toolchain gcc --rebuild" \
+    "underpin image layer check procps --toolchain gcc --target qemu-aarch64 --rebuild" \
+    "printf 'all:\n\t\$(CC) -o hello hello.c -lmvec\n' >my-layer/hello-src/Makefile; rm my-layer/*.append.toml
+underpin image build hello --libc musl --toolchain gcc --layer my-layer -o hello-image 2>&1 | grep underpin: | tail -n 1"
+
+mkdir tried && cp main.c shape.c tried
+printf "project('tried', 'c')\nprobe = meson.get_compiler('c').run('int main(void) { return 0; }')\nassert(probe.returncode() == 0)\nexecutable('of-meson', 'main.c', 'shape.c')\n" >tried/meson.build
+printf 'cmake_minimum_required(VERSION 3.10)\nproject(tried C)\nadd_executable(of-cmake main.c shape.c)\n' >tried/CMakeLists.txt
+record sdk "An SDK of clang for aarch64 and musl, moved, and what it builds in a guest" \
+    "underpin image sdk --target qemu-aarch64 --libc musl --toolchain clang -o sdk" \
+    "mkdir 'a place' && mv sdk 'a place'" \
+    ". 'a place/sdk/environment.sh'; \$CC -O2 main.c shape.c -o area && file -b area | cut -c1-70 && \${CC%-cc}-run ./area" \
+    "cmake --toolchain \"\$PWD/a place/sdk/toolchain.cmake\" -S tried -B by-cmake >log && cmake --build by-cmake | tail -n 1" \
+    ". 'a place/sdk/environment.sh'; meson setup --cross-file \"\$UNDERPIN_SDK/meson.cross\" by-meson tried | grep -i probe; ninja -C by-meson | tail -n 1" \
+    ". 'a place/sdk/environment.sh'; cargo new --quiet of-cargo && cd of-cargo && cargo build --quiet --release && file -b target/*/release/of-cargo | cut -c1-70" \
+    ". 'a place/sdk/environment.sh'; echo 'int main() {}' >a.cc; \$CXX a.cc" \
+    "underpin image build area by-cmake/of-cmake by-meson/of-meson of-cargo/target/aarch64-unknown-linux-musl/release/of-cargo --target qemu-aarch64 -o area-image | tail -n 8" \
+    "for program in area of-cmake of-meson of-cargo; do underpin image run area-image -- \$program; done"

@@ -2,12 +2,12 @@
 
 use std::fs;
 use std::path::Path;
-use underpin_image::{ImageError, Target};
 use underpin_image::layer::{Layers, Selection};
 use underpin_image::package::{Package, RustTools, Tools, beside, build_all, root};
 use underpin_image::plan::{Around, Plan, Recipe};
 use underpin_image::recipe::{Given, Origin};
 use underpin_image::store::{Access, Store};
+use underpin_image::{ImageError, Target};
 
 const RECIPE: &str = r#"version = "1"
 licence = "MIT"
@@ -225,6 +225,7 @@ fn a_crate_of_a_local_folder_is_built_with_the_variables_of_its_recipe() {
     let files: Vec<_> = fs::read_dir(built[0].stage.join("usr")).expect("a value").flatten().collect();
     assert_eq!(files.len(), 1, "only its programs");
     // Another compiler makes another package.
-    let other = Tools { rust: Some(RustTools { identity: "a newer rustc".to_owned(), ..RustTools::default() }), ..tools() };
+    let other =
+        Tools { rust: Some(RustTools { identity: "a newer rustc".to_owned(), ..RustTools::default() }), ..tools() };
     assert_ne!(underpin_image::package::keys(&recipes, &other).expect("a value")[0], built[0].key);
 }

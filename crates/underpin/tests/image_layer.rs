@@ -11,7 +11,8 @@ use underpin_test_support::{Fixture, Output, all_required, need, skip};
 
 /// musl and the kernel's headers are fetched once for all tests.
 const CACHE: &str = env!("CARGO_TARGET_TMPDIR");
-const BUILD: [&str; 9] = ["build", "hello", "--libc", "musl", "--target", "oci-x86_64", "-o", "hello.tar", "--toolchain"];
+const BUILD: [&str; 9] =
+    ["build", "hello", "--libc", "musl", "--target", "oci-x86_64", "-o", "hello.tar", "--toolchain"];
 
 const RECIPE: &str = "version = \"1.0\"\nlicence = \"MIT\"\nbuild = \"make\"\n\n[source]\nfolder = \"hello-src\"\n\n\
                       [take]\n\"usr/bin/hello\" = \"hello\"\n";

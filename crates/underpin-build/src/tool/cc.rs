@@ -13,6 +13,10 @@ pub fn invoke(plan: &ToolPlan, compiler: &Compiler, arguments: &[OsString], arou
         return Invocation::new(&compiler.program, ["ld.lld", "--version"].map(OsString::from).to_vec());
     }
     let mut line = Line::of(compiler);
+    if purpose == Purpose::Question && arguments.iter().any(is_linkers_version) {
+        // Of the linker that links, which is not the one that clang would take by itself.
+        line.words(linker_choice(compiler));
+    }
     if purpose != Purpose::Question {
         line.words(code_options(&plan.spec, compiler, arguments));
     }
@@ -40,6 +44,10 @@ fn language_of_stdin(compiler: &Compiler, arguments: &[OsString]) -> Vec<&'stati
         return Vec::new();
     }
     vec!["-x", if compiler.leading.first().is_some_and(|verb| verb == "c++") { "c++" } else { "c" }]
+}
+
+fn linker_choice(compiler: &Compiler) -> impl Iterator<Item = &String> {
+    compiler.start.iter().filter(|word| word.starts_with("-fuse-ld="))
 }
 
 fn is_linkers_version(word: &OsString) -> bool {
@@ -73,7 +81,7 @@ fn library(line: &mut Line, plan: &ToolPlan, compiler: &Compiler, arguments: &[O
     if plan.spec.linkage.is_static() {
         // There is no shared C library that it could name; its symbols are those of whoever loads it.
         line.words(["-nostdlib"]);
-        line.words(compiler.start.iter().filter(|word| word.starts_with("-fuse-ld=")));
+        line.words(linker_choice(compiler));
         return line.rest(compiler, arguments, |_| true);
     }
     let of_programs = |word: &&String| *word == "-pie" || word.ends_with("crt1.o") || word.contains("-dynamic-linker");

@@ -182,7 +182,14 @@ pub struct Invocation {
 
 impl Invocation {
     fn new(program: impl Into<PathBuf>, arguments: Vec<OsString>) -> Invocation {
-        Invocation { program: program.into(), arguments, environment: Vec::new(), first: 0, from_file: false, watched: false }
+        Invocation {
+            program: program.into(),
+            arguments,
+            environment: Vec::new(),
+            first: 0,
+            from_file: false,
+            watched: false,
+        }
     }
 }
 

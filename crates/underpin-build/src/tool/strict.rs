@@ -16,9 +16,30 @@ use std::path::{Path, PathBuf};
 const SYSTEM: [&str; 5] = ["/usr", "/lib", "/lib32", "/lib64", "/libx32"];
 /// glibc's own files and those of gcc that are made for it: of a build for glibc they are not foreign.
 const OF_GLIBC: [&str; 24] = [
-    "libc.", "libc_nonshared.a", "libm.", "libm-", "libmvec", "libpthread", "libdl.", "librt.", "libutil.", "libresolv.",
-    "libanl.", "libnsl.", "libBrokenLocale", "libg.a", "libmcheck", "ld-linux", "ld64.so", "crt", "Scrt1.o", "rcrt1.o",
-    "gcrt1.o", "libgcc_s", "libstdc++", "libatomic",
+    "libc.",
+    "libc_nonshared.a",
+    "libm.",
+    "libm-",
+    "libmvec",
+    "libpthread",
+    "libdl.",
+    "librt.",
+    "libutil.",
+    "libresolv.",
+    "libanl.",
+    "libnsl.",
+    "libBrokenLocale",
+    "libg.a",
+    "libmcheck",
+    "ld-linux",
+    "ld64.so",
+    "crt",
+    "Scrt1.o",
+    "rcrt1.o",
+    "gcrt1.o",
+    "libgcc_s",
+    "libstdc++",
+    "libatomic",
 ];
 
 /// What may be linked of this machine.
@@ -137,7 +158,9 @@ mod tests {
     #[test]
     fn a_folder_of_this_machine_on_the_command_line_is_refused() {
         let words = |list: &[&str]| list.iter().map(OsString::from).collect::<Vec<_>>();
-        for refused in [&["-I/usr/include"][..], &["-L", "/usr/lib"], &["a.c", "/usr/lib/libz.a"], &["-isystem", "/usr/include"]] {
+        for refused in
+            [&["-I/usr/include"][..], &["-L", "/usr/lib"], &["a.c", "/usr/lib/libz.a"], &["-isystem", "/usr/include"]]
+        {
             assert!(strict().arguments(&words(refused)).is_err(), "{refused:?}");
         }
         let kept = ["-I.", "-L/work/root/usr/lib", "-o", "/usr/bin/x", "-L/usr/lib/gcc/x86_64-linux-gnu/12", "-lz"];
@@ -151,7 +174,8 @@ mod tests {
         let glibc = CLibrary::Glibc(None);
         assert_eq!(strict().linked(list, glibc, &none), Ok(()));
         assert!(matches!(strict().linked(list, CLibrary::Musl, &none), Err(Leak::Linked(_))));
-        let list = b"a.out: \\\n  /usr/lib/x86_64-linux-gnu/libnone.so \\\n  /usr/lib/gcc/x86_64-linux-gnu/12/libgcc.a\n";
+        let list =
+            b"a.out: \\\n  /usr/lib/x86_64-linux-gnu/libnone.so \\\n  /usr/lib/gcc/x86_64-linux-gnu/12/libgcc.a\n";
         let found = strict().linked(list, glibc, &none);
         assert_eq!(found, Err(Leak::Linked("/usr/lib/x86_64-linux-gnu/libnone.so".into())));
         assert_eq!(strict().linked(list, glibc, &|path| path.ends_with("libnone.so")), Ok(()));

@@ -1,6 +1,6 @@
 //! Looking for compilers, and asking them what they are.
 
-use super::{Clang, Gcc, LibcOf, Musl, Rust, Toolchains, Zig};
+use super::{Clang, CompilerFamily, Gcc, LibcOf, Musl, Rust, Toolchains, Zig};
 use crate::Processor;
 use bstr::ByteSlice;
 use std::ffi::OsStr;
@@ -56,6 +56,16 @@ impl Toolchains {
     pub fn find(finder: &Finder) -> Toolchains {
         let clang = clang(finder);
         Toolchains { rust: None, zig: zig(finder), gcc: gccs(finder), clang, musl: musls(finder) }
+    }
+
+    /// Looks for one kind of compiler and what it needs: asking all of them takes most of a second.
+    #[must_use]
+    pub fn find_one(finder: &Finder, family: CompilerFamily) -> Toolchains {
+        match family {
+            CompilerFamily::Zig => Toolchains { zig: zig(finder), ..Toolchains::default() },
+            CompilerFamily::Gcc => Toolchains { gcc: gccs(finder), musl: musls(finder), ..Toolchains::default() },
+            CompilerFamily::Clang => Toolchains { zig: None, ..Toolchains::find(finder) },
+        }
     }
 
     /// Looks for Rust too.

@@ -91,7 +91,9 @@ pub fn musl_clang(clang: &Clang, musl: &Musl, linkage: Linkage) -> Option<Compil
     if !clang.has_lld {
         return None;
     }
-    let mut leading = vec![format!("--target={}-linux-musl", musl.processor), "-nostdinc".to_owned()];
+    // Of what comes before every command a compilation needs one half and a link the other; with -Werror a warning of that ends a build.
+    let mut leading = vec![format!("--target={}-linux-musl", musl.processor)];
+    leading.extend(["-nostdinc", "-Wno-unused-command-line-argument"].map(str::to_owned));
     for folder in [clang.resources.join("include"), musl.headers.clone()] {
         leading.extend(["-isystem".to_owned(), folder.display().to_string()]);
     }

@@ -70,8 +70,18 @@ pub fn build_all(
     }
     let threads = state.waiting.len().min(processors.max(1));
     let needs = all_needs(recipes);
-    let work =
-        Work { store, tools, access, recipes, keys, needs, fetched, state: Mutex::new(state), changed: Condvar::new(), tell };
+    let work = Work {
+        store,
+        tools,
+        access,
+        recipes,
+        keys,
+        needs,
+        fetched,
+        state: Mutex::new(state),
+        changed: Condvar::new(),
+        tell,
+    };
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| work.run());

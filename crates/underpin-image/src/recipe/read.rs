@@ -84,7 +84,12 @@ impl Recipe {
         fields.finish()?;
         // Cargo installs every program of the crate.
         let by_itself = recipe.system.value == System::Cargo;
-        if !by_itself && recipe.image.is_empty() && recipe.install.is_empty() && recipe.take.is_empty() && recipe.links.is_empty() {
+        if !by_itself
+            && recipe.image.is_empty()
+            && recipe.install.is_empty()
+            && recipe.take.is_empty()
+            && recipe.links.is_empty()
+        {
             let reason = "it selects nothing: say what it installs with `install`, [take] or [links]";
             return Err(RecipeError::of(fields.origin(), reason));
         }

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 use underpin_build::project::Project;
 use underpin_build::tool::{Strict, Tool};
-use underpin_build::toolchain::{CompilerFamily, Finder, Toolchains};
+use underpin_build::toolchain::{CompilerFamily, Finder, SUPPORT_ARCHIVE, Sysroot, Toolchains};
 use underpin_build::{
     Allocator, CLibrary, Fact, LinkObject, Linkage, Places, Plan, Processor, Request, Spec, SpecText,
 };
@@ -28,7 +28,7 @@ pub struct Toolbox {
     plan: Plan,
     /// What the plan was made of, for one with Rust.
     request: Request,
-    toolchains: Toolchains,
+    sysroot: Option<Sysroot>,
     /// The machine.
     pub target: Target,
     /// What programs are confirmed against.
@@ -63,19 +63,13 @@ impl Toolbox {
         // The tools have a folder of their own, wherever underpin is started.
         let current = cache.join("image/tools");
         std::fs::create_dir_all(&current).with_context(|| current.display().to_string())?;
-        let toolchains = Toolchains::find(&Finder::here(&current));
-        let usual = (libc == LibcName::Musl).then(|| usual(&toolchains));
-        let family = toolchain.map(Into::into).or(usual);
-        let wanted = family.map(|family| sysroot::For { target, spec: &spec, family });
+        let (family, toolchains) = found(&Finder::here(&current), &spec, toolchain.map(Into::into));
         // A distribution's musl has none of the kernel's headers, and is for one processor: that of the images' release is taken.
-        let sysroot = match wanted {
+        let sysroot = match family.map(|family| sysroot::For { target, spec: &spec, family }) {
             Some(wanted) => sysroot::kept(wanted, &image_store()?),
             None => None,
         };
-        let toolchains = match sysroot {
-            Some(sysroot) => toolchains.with_sysroot(sysroot),
-            None => toolchains,
-        };
+        let toolchains = with(toolchains, sysroot.as_ref());
         let objects = linked::objects(&spec, false)?;
         let request = Request {
             path: current.clone(),
@@ -99,7 +93,7 @@ impl Toolbox {
             toolchain: plan.toolchain.family.map_or("gcc", CompilerFamily::name).to_owned(),
             board: board.split('-').next().filter(|first| *first == "oci").unwrap_or(board).to_owned(),
         };
-        Ok(Toolbox { plan, request, toolchains, target, spec, objects, selection })
+        Ok(Toolbox { plan, request, sysroot, target, spec, objects, selection })
     }
 
     /// Makes the tools for some recipes, unless they are there.
@@ -125,21 +119,12 @@ impl Toolbox {
             libc: self.selection.libc.clone(),
             processor: self.target.processor().to_owned(),
             debian: self.target.debian().to_owned(),
-            identity: format!(
-                "{}; {}; {objects}{}",
-                self.spec,
-                self.plan.toolchain.words,
-                sysroot.collect::<String>()
-            ),
+            identity: format!("{}; {}; {objects}{}", self.spec, self.plan.toolchain.words, sysroot.collect::<String>()),
             environment,
             triple: self.spec.gnu_triple(),
             starts_here: Processor::host() == Some(self.spec.processor),
             is_static: self.spec.linkage.is_static(),
-            rust: recipes
-                .iter()
-                .any(|recipe| recipe.system.value == System::Cargo)
-                .then(|| self.rust())
-                .transpose()?,
+            rust: recipes.iter().any(|recipe| recipe.system.value == System::Cargo).then(|| self.rust()).transpose()?,
         })
     }
 
@@ -147,7 +132,8 @@ impl Toolbox {
     fn rust(&self) -> anyhow::Result<RustTools> {
         let current = self.request.places.cache.join("image/tools-rust");
         std::fs::create_dir_all(&current).with_context(|| current.display().to_string())?;
-        let toolchains = self.toolchains.clone().with_rust(&Finder::here(&current));
+        let finder = Finder::here(&current);
+        let toolchains = with(Toolchains::find(&finder).with_rust(&finder), self.sysroot.as_ref());
         let plan = Plan::new(&self.request, Project::elsewhere(&current, true), &toolchains)?;
         let plan = strict(plan, &toolchains, &self.request.places.cache);
         make(&plan)?;
@@ -177,9 +163,27 @@ impl Toolbox {
     }
 }
 
-/// What builds for musl if nothing is named: zig comes with a C library and one for C++.
-fn usual(toolchains: &Toolchains) -> CompilerFamily {
-    if toolchains.zig.is_some() { CompilerFamily::Zig } else { CompilerFamily::Gcc }
+/// The compilers that were asked for, or else the usual: for musl zig, which comes with a C library and one for C++.
+fn found(finder: &Finder, spec: &Spec, asked: Option<CompilerFamily>) -> (Option<CompilerFamily>, Toolchains) {
+    if let Some(family) = asked {
+        return (asked, Toolchains::find_one(finder, family));
+    }
+    let gcc = || Toolchains::find_one(finder, CompilerFamily::Gcc);
+    if spec.libc == CLibrary::Musl {
+        let zig = Toolchains::find_one(finder, CompilerFamily::Zig);
+        let has_zig = zig.zig.is_some();
+        return if has_zig { (Some(CompilerFamily::Zig), zig) } else { (Some(CompilerFamily::Gcc), gcc()) };
+    }
+    let gcc = gcc();
+    let builds = gcc.gcc.iter().any(|gcc| gcc.processor == spec.processor && gcc.libc.serves(spec.libc));
+    (None, if builds { gcc } else { Toolchains::find(finder) })
+}
+
+fn with(toolchains: Toolchains, sysroot: Option<&Sysroot>) -> Toolchains {
+    match sysroot {
+        Some(sysroot) => toolchains.with_sysroot(sysroot.clone()),
+        None => toolchains,
+    }
 }
 
 /// The plan with nothing of this machine but the compilers' own: an image has only what recipes give it.
@@ -217,5 +221,7 @@ fn is_made(plan: &Plan) -> bool {
     let names = ["cc", "ar", "ld"].iter().all(|name| {
         std::fs::read_link(plan.folder.join(name)).is_ok_and(|to| Some(to) == std::env::current_exe().ok())
     });
-    names && plan.steps().next().is_none() && serde_json::to_vec(&plan.tools).is_ok_and(|now| now == kept)
+    let has_support = plan.toolchain.support && !plan.toolchain.zig && plan.folder.join(SUPPORT_ARCHIVE).is_file();
+    let made = has_support || plan.steps().next().is_none();
+    names && made && serde_json::to_vec(&plan.tools).is_ok_and(|now| now == kept)
 }
