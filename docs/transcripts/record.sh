@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Records the transcripts of this folder anew, with the underpin given: `docs/transcripts/record.sh target/release/underpin`;
 # with a name after it, that one only. Builds its programs in /tmp/demo, which must not exist; needs cc, musl-gcc, cargo with its musl target, go, and
-# git, emacs and python3 to look at, and ruby, puma, ruby-rack, curl and jq for the service. That one takes ten minutes. The one of
+# git, emacs and python3 to look at, ruby, puma, ruby-rack, curl and jq for the service, and clang, lld, meson, cmake, rustup's target for aarch64-musl, QEMU and
+# Debian's archive for layers and sdk. That one takes ten minutes. The one of
 # foolsgold takes the static file that `cargo xtask static` made.
 set -euo pipefail
 underpin=$(realpath "${1:?usage: record.sh UNDERPIN [NAME]}")
@@ -171,8 +172,8 @@ underpin image layer show hello --layer my-layer" \
     "underpin image build hello --libc musl --toolchain gcc --layer my-layer -o hello-image" \
     "sed -i s/all/world/ my-layer/hello-src/hello.c; underpin image layer check hello --layer my-layer --toolchain gcc" \
     "underpin image layer show iproute2 --toolchain gcc" \
-    "underpin image layer check iproute2 --toolchain gcc --rebuild" \
-    "underpin image layer check procps --toolchain gcc --target qemu-aarch64 --rebuild" \
+    "underpin image layer check iproute2 --toolchain gcc" \
+    "underpin image layer check procps --toolchain gcc" \
     "printf 'all:\n\t\$(CC) -o hello hello.c -lmvec\n' >my-layer/hello-src/Makefile; rm my-layer/*.append.toml
 underpin image build hello --libc musl --toolchain gcc --layer my-layer -o hello-image 2>&1 | grep underpin: | tail -n 1"
 

@@ -148,3 +148,28 @@ fn zig_is_told_the_language_of_standard_input() {
         assert!(!line.contains(" -x c "), "{line}");
     }
 }
+
+#[test]
+fn the_linkers_version_is_asked_of_the_linker_that_links() {
+    let spec = spec(CLibrary::Musl, Linkage::Static);
+    let mut clang = compiler(Dialect::Foreign);
+    clang.start.push("-fuse-ld=lld".to_owned());
+    let plan = ToolPlan {
+        spec,
+        cc: Some(clang),
+        cxx: None,
+        ar: Vec::new(),
+        ranlib: Vec::new(),
+        ld: Vec::new(),
+        objects: Vec::new(),
+        rust: None,
+        portable: None,
+        without_cxx: Some("no C++ here".to_owned()),
+        strict: None,
+    };
+    let around =
+        Surroundings { folder: Path::new("/t"), linker: None, response: &|_| None, cxx_library: &|_| Vec::new() };
+    let asked = invoke(&plan, Tool::Cc, &["-Wl,--version".into()], around).unwrap();
+    assert_eq!(asked.arguments, ["-fuse-ld=lld", "-Wl,--version"]);
+    assert_eq!(invoke(&plan, Tool::Cxx, &[], around).unwrap_err().to_string(), "no C++ here");
+}

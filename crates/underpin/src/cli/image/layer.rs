@@ -60,7 +60,7 @@ pub struct ImageLayerArgs {
     pub libc: LibcName,
 
     /// The machine that layers are selected by; for this processor if it is not given
-    #[arg(long, value_name = "NAME", value_parser = ["qemu-x86_64", "qemu-aarch64", "oci", "oci-x86_64", "oci-aarch64"])]
+    #[arg(long, value_name = "NAME", value_parser = ["qemu-x86_64", "qemu-aarch64", "rpi4", "oci", "oci-x86_64", "oci-aarch64"])]
     pub target: Option<String>,
 
     /// Use the recipes and appends of this folder too (may be repeated)
