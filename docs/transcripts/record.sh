@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Records the transcripts of this folder anew, with the underpin given: `docs/transcripts/record.sh target/release/underpin`;
 # with a name after it, that one only. Builds its programs in /tmp/demo, which must not exist; needs cc, musl-gcc, cargo with its musl target, go, and
-# git, emacs and python3 to look at, ruby, puma, ruby-rack, curl and jq for the service, and clang, lld, meson, cmake, rustup's target for aarch64-musl, QEMU and
-# Debian's archive for layers and sdk. That one takes ten minutes. The one of
+# git, emacs and python3 to look at, ruby, puma, ruby-rack, curl and jq for the service, which takes ten minutes; skopeo, runc and
+# root for the containers; clang, lld, meson, cmake, rustup's target for aarch64-musl, QEMU and Debian's archive for layers and sdk. The one of
 # foolsgold takes the static file that `cargo xtask static` made.
 set -euo pipefail
 underpin=$(realpath "${1:?usage: record.sh UNDERPIN [NAME]}")
@@ -90,7 +90,7 @@ curl -s http://127.0.0.1:8080/ | jq '{ruby_version, puma, rack, allocator, alloc
 
 record containers "Containers: a program with what it opens, and a Ruby service on jemalloc" \
     "underpin image build curl --target oci -o curl.tar" \
-    "underpin image build curl --target oci -o curl.tar --dry-run -v | grep -e certificates -e nsswitch" \
+    "underpin image build curl --target oci -o curl.tar --dry-run --json | jq -r '.files[] | select(.path | test(\"certificates|nsswitch\")) | .path, \"  \" + .because'" \
     "underpin image doctor curl.tar" \
     "underpin image build curl --target oci --without ca-roots,name-service -o bare.tar" \
     "underpin image build curl --target oci --layer-per package -o layers.tar" \
