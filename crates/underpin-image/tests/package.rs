@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use underpin_image::layer::{Layers, Selection};
 use underpin_image::package::{Package, RustTools, Tools, beside, build_all, root};
-use underpin_image::plan::{Around, Plan, Recipe};
+use underpin_image::plan::{Around, Plan, Recipe, Surroundings};
 use underpin_image::recipe::{Given, Origin};
 use underpin_image::store::{Access, Store};
 use underpin_image::{ImageError, Target};
@@ -176,9 +176,10 @@ fn a_shared_library_of_a_need_is_in_the_image_where_the_loader_finds_it() {
     fs::copy("/lib/x86_64-linux-gnu/libc.so.6", all.join("usr/lib/libc.so.6")).expect("copied");
     let wanted = Recipe {
         target: Target::QemuX86_64,
-        around: Around::Container,
+        around: Around::Container(Surroundings::default()),
         programs: vec![all.join(&rooted.programs[0])],
         added: Vec::new(),
+        included: Vec::new(),
         sysroot: Some(all.clone()),
         time: 0,
     };

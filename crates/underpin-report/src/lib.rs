@@ -32,6 +32,7 @@ pub use document::check::CheckDocument;
 pub use document::doctor::DoctorDocument;
 pub use document::fuse::FuseDocument;
 pub use document::image::{ImageBuildDocument, ImageRunDocument};
+pub use document::image_compare::ImageCompareDocument;
 pub use document::image_doctor::ImageDoctorDocument;
 pub use document::image_layer::ImageLayerDocument;
 pub use document::image_sdk::ImageSdkDocument;

@@ -3,6 +3,7 @@
 use crate::document::bench::BenchDocument;
 use crate::document::check::CheckDocument;
 use crate::document::doctor::DoctorDocument;
+use crate::document::image_compare::ImageCompareDocument;
 use crate::document::storm::StormDocument;
 use crate::document::suite::SuiteDocument;
 use crate::document::survey::SurveyDocument;
@@ -27,6 +28,12 @@ pub fn bench(document: &BenchDocument) -> String {
 #[must_use]
 pub fn suite(document: &SuiteDocument) -> String {
     write(&page::suite_page(&document.summary, page::Pictures::LeftOut))
+}
+
+/// The comparison of twin images as Markdown.
+#[must_use]
+pub fn image_compare(document: &ImageCompareDocument) -> String {
+    write(&page::image_compare_page(document, page::Pictures::LeftOut))
 }
 
 /// The check document as Markdown.
@@ -187,6 +194,15 @@ mod tests {
     #[test]
     fn a_check_names_symbols_in_tables() {
         insta::assert_snapshot!(check(&chosen_check()));
+    }
+
+    #[test]
+    fn twins_are_tables_with_the_packages_first() {
+        let text = image_compare(&sample_image_compare());
+        let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("no {words:?} in {text}"));
+        assert!(at("## Packages") < at("## Images") && at("## Images") < at("## Size of musl beside glibc"));
+        assert!(at("## Size of musl beside glibc") < at("## Builds"), "{text}");
+        assert!(text.contains("counted instructions"), "{text}");
     }
 
     #[test]

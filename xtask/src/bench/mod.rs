@@ -10,6 +10,7 @@ mod generators;
 mod growth;
 mod hyperfine;
 mod image;
+mod image_compare;
 mod image_container;
 mod load;
 pub mod measure;
@@ -70,6 +71,8 @@ pub enum Name {
     Build,
     /// `underpin image run` beside a bare QEMU, the size of an image, and a build of one that is there; rounds: pairs of boots
     Image,
+    /// `underpin image compare` of musl and glibc twins on aarch64 and x86-64, beside published figures; takes half an hour
+    ImageCompare,
     /// Every function of the overlay beside glibc's, musl's and LLVM's; rounds: blocks of calls
     Overlay,
     /// Creating and joining threads on glibc, static musl and static musl with the overlay; rounds: processes of each
@@ -147,6 +150,7 @@ pub fn run(name: Name, rounds: Option<usize>, dry: bool) -> anyhow::Result<()> {
         Name::Broker => ("broker", broker::run(rounds)?),
         Name::Build => ("build", build::run(rounds)?),
         Name::Image => ("image", image::run(rounds)?),
+        Name::ImageCompare => ("image-compare", image_compare::run()?),
         Name::Overlay => {
             kind = overlay_kinds::file()?;
             (kind.as_str(), overlay::run(rounds)?)

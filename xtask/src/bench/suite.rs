@@ -194,7 +194,7 @@ fn indices(all: &Value) -> String {
 }
 
 /// The difference, signed as the published comparison does, in per cent.
-fn difference(ratio: Estimate) -> String {
+pub fn difference(ratio: Estimate) -> String {
     let signed = |ratio: f64| (1.0 / ratio - 1.0) * 100.0;
     format!("{:+.1} % ({:+.1} to {:+.1})", signed(ratio.value), signed(ratio.high), signed(ratio.low))
 }
@@ -221,7 +221,7 @@ fn tables(suite: &Value) -> anyhow::Result<String> {
 }
 
 /// A row's figure under a build, in its unit, or why there is none.
-fn figure(row: &Value, build: usize) -> String {
+pub fn figure(row: &Value, build: usize) -> String {
     let cell = &row["cells"][build];
     if let Some(reason) = cell["reason"].as_str() {
         return format!("failed: {reason}");

@@ -14,6 +14,7 @@ pub mod doctor;
 pub mod fuse;
 pub mod gain;
 pub mod image;
+pub mod image_compare;
 pub mod image_doctor;
 pub mod image_layer;
 pub mod image_sdk;
@@ -75,6 +76,8 @@ pub enum Verb {
     ImageBuild,
     /// `underpin image run`.
     ImageRun,
+    /// `underpin image compare`.
+    ImageCompare,
     /// `underpin image sdk`.
     ImageSdk,
     /// `underpin image size`.
@@ -97,7 +100,7 @@ pub enum Verb {
 
 impl Verb {
     /// All of them, in the order of the manual.
-    pub const ALL: [Verb; 23] = [
+    pub const ALL: [Verb; 24] = [
         Verb::Tree,
         Verb::Check,
         Verb::Tags,
@@ -112,6 +115,7 @@ impl Verb {
         Verb::Build,
         Verb::ImageBuild,
         Verb::ImageRun,
+        Verb::ImageCompare,
         Verb::ImageSdk,
         Verb::ImageSize,
         Verb::ImageSources,
@@ -141,6 +145,7 @@ impl Verb {
             Verb::Build => "build",
             Verb::ImageBuild => "image-build",
             Verb::ImageRun => "image-run",
+            Verb::ImageCompare => "image-compare",
             Verb::ImageSdk => "image-sdk",
             Verb::ImageSize => "image-size",
             Verb::ImageSources => "image-sources",
@@ -171,6 +176,7 @@ impl Verb {
             Verb::Build => "underpin.build/1",
             Verb::ImageBuild => "underpin.image-build/1",
             Verb::ImageRun => "underpin.image-run/1",
+            Verb::ImageCompare => "underpin.image-compare/1",
             Verb::ImageSdk => "underpin.image-sdk/1",
             Verb::ImageSize => "underpin.image-size/1",
             Verb::ImageSources => "underpin.image-sources/1",
@@ -264,6 +270,7 @@ pub fn schema(verb: Verb) -> serde_json::Value {
         Verb::Build => schema_of::<build::BuildDocument>(),
         Verb::ImageBuild => schema_of::<image::ImageBuildDocument>(),
         Verb::ImageRun => schema_of::<image::ImageRunDocument>(),
+        Verb::ImageCompare => schema_of::<image_compare::ImageCompareDocument>(),
         Verb::ImageSdk => schema_of::<image_sdk::ImageSdkDocument>(),
         Verb::ImageSize => schema_of::<image_size::ImageSizeDocument>(),
         Verb::ImageSources => schema_of::<image_sources::ImageSourcesDocument>(),

@@ -7,8 +7,8 @@ use super::tree::TreeDocument;
 use super::{Document, Verb, schema_of, to_json, to_json_line};
 use crate::testing::{
     broken_closure, chosen_check, emulated_suite, hostile_bench, hostile_check, hostile_closure, hostile_suite,
-    hostile_trace, lone_bench, prefix_closure, sample_bench, sample_check, sample_doctor, sample_storm, sample_suite,
-    sample_trace, wide_suite,
+    hostile_trace, lone_bench, prefix_closure, sample_bench, sample_check, sample_doctor, sample_image_compare,
+    sample_storm, sample_suite, sample_trace, wide_suite,
 };
 use bstr::ByteSlice;
 
@@ -71,6 +71,7 @@ fn bench_documents_validate() {
 #[test]
 fn suite_documents_validate() {
     [sample_suite(), wide_suite(), emulated_suite(), hostile_suite()].iter().for_each(assert_valid);
+    assert_valid(&sample_image_compare());
 }
 
 #[test]

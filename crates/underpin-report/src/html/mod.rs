@@ -5,6 +5,7 @@
 use crate::document::bench::BenchDocument;
 use crate::document::check::CheckDocument;
 use crate::document::doctor::DoctorDocument;
+use crate::document::image_compare::ImageCompareDocument;
 use crate::document::suite::SuiteDocument;
 use crate::document::survey::SurveyDocument;
 use crate::document::trace::TraceDocument;
@@ -55,6 +56,14 @@ pub fn bench(document: &BenchDocument) -> Result<String, HtmlError> {
 /// If a value has no JSON form.
 pub fn suite(document: &SuiteDocument) -> Result<String, HtmlError> {
     render(&page::suite_page(&document.summary, Pictures::Drawn), document)
+}
+
+/// The comparison of twin images as a page.
+///
+/// # Errors
+/// If a value has no JSON form.
+pub fn image_compare(document: &ImageCompareDocument) -> Result<String, HtmlError> {
+    render(&page::image_compare_page(document, Pictures::Drawn), document)
 }
 
 /// The check document as a page.

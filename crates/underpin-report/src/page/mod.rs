@@ -5,6 +5,7 @@
 mod bench;
 mod check;
 mod doctor;
+mod image_compare;
 mod storm;
 mod suite;
 mod survey;
@@ -14,6 +15,7 @@ mod tree;
 pub(crate) use bench::bench_page;
 pub(crate) use check::check_page;
 pub(crate) use doctor::doctor_page;
+pub(crate) use image_compare::image_compare_page;
 pub(crate) use storm::storm_page;
 pub(crate) use suite::suite_page;
 pub(crate) use survey::survey_page;

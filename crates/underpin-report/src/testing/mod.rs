@@ -2,12 +2,14 @@
 
 mod bench;
 mod check;
+mod image_compare;
 mod storm;
 mod suite;
 mod trace;
 
 pub(crate) use bench::*;
 pub(crate) use check::*;
+pub(crate) use image_compare::*;
 pub(crate) use storm::*;
 pub(crate) use suite::*;
 pub(crate) use trace::*;

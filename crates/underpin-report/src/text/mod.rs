@@ -15,6 +15,7 @@ mod doctor;
 mod findings;
 mod fuse;
 mod image;
+mod image_compare;
 mod image_doctor;
 mod image_layer;
 mod image_sdk;
@@ -42,6 +43,7 @@ use crate::document::check::{AdviceRecord, CheckDocument};
 use crate::document::doctor::DoctorDocument;
 use crate::document::fuse::FuseDocument;
 use crate::document::image::{ImageBuildDocument, ImageRunDocument};
+use crate::document::image_compare::ImageCompareDocument;
 use crate::document::image_doctor::ImageDoctorDocument;
 use crate::document::image_layer::ImageLayerDocument;
 use crate::document::image_sdk::ImageSdkDocument;
@@ -109,6 +111,8 @@ screens! {
     image::image_build(ImageBuildDocument);
     /// What an SDK is, and how to begin with it.
     image_sdk::image_sdk(ImageSdkDocument);
+    /// Twin images side by side.
+    image_compare::image_compare(ImageCompareDocument);
     /// Where the bytes of an image are, or why two images differ.
     image_size::image_size(ImageSizeDocument);
     /// What was written of the sources of an image, and what has none.

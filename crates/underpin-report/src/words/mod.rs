@@ -6,6 +6,7 @@ mod answer;
 mod check;
 mod comparison;
 pub(crate) mod fuse;
+pub(crate) mod image_compare;
 mod load;
 mod storm;
 pub(crate) mod suite;

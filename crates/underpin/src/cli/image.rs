@@ -1,5 +1,6 @@
 //! `underpin image`.
 
+mod compare;
 mod container;
 mod doctor;
 mod layer;
@@ -7,6 +8,7 @@ mod sdk;
 mod size;
 mod sources;
 
+pub use compare::ImageCompareArgs;
 pub use container::{LayerPerName, Network, ProvisionName, Runner};
 pub use doctor::ImageDoctorArgs;
 pub use layer::{ImageLayerAction, ImageLayerArgs, LibcName};
@@ -35,6 +37,7 @@ use underpin_image::{Format, Target};
     after_help = "Examples:\n  \
     underpin image build ./app -o app-image   an image of one program\n  \
     underpin image run app-image -- app -v    its output and exit code\n  \
+    underpin image compare busybox --quick    musl beside glibc, in guests\n  \
     underpin image sdk app-image -o sdk       compilers and C library for it\n  \
     underpin image size app-image             which package takes how much of it\n  \
     underpin image doctor app.tar             what its program needs that is not in it\n\
@@ -52,6 +55,7 @@ pub struct ImageArgs {
 pub enum ImageVerb {
     Build(Box<ImageBuildArgs>),
     Run(Box<ImageRunArgs>),
+    Compare(Box<ImageCompareArgs>),
     Sdk(Box<ImageSdkArgs>),
     Size(Box<ImageSizeArgs>),
     Sources(Box<ImageSourcesArgs>),
@@ -284,6 +288,30 @@ pub struct ImageRunArgs {
 }
 
 impl ImageBuildArgs {
+    /// An image of these programs for a machine, with the usual choices.
+    pub fn of(programs: Vec<PathBuf>, target: Target, output: PathBuf) -> ImageBuildArgs {
+        ImageBuildArgs {
+            programs,
+            target: Some(target.name().to_owned()),
+            libc: None,
+            layer: Vec::new(),
+            toolchain: None,
+            format: None,
+            size: None,
+            output,
+            add: Vec::new(),
+            root: None,
+            kernel: None,
+            user: None,
+            env: Vec::new(),
+            force: false,
+            update: false,
+            offline: false,
+            dry_run: false,
+            display: DisplayArgs::default(),
+        }
+    }
+
     /// What was named to hold the root file system, or the target's usual one; `None` if the target takes no such.
     pub fn format(&self, target: Target) -> Option<Format> {
         let named = |format: &&Format| self.format.as_deref().is_none_or(|name| name == format.name());

@@ -28,13 +28,13 @@ pub use check::CheckArgs;
 pub use doctor::DoctorArgs;
 pub use generate::{GenerateArgs, What};
 pub use image::{
-    ImageArgs, ImageBuildArgs, ImageDoctorArgs, ImageLayerAction, ImageLayerArgs, ImageRunArgs, ImageSdkArgs,
-    ImageSizeArgs, ImageSourcesArgs, ImageVerb, Kvm, LibcName, Network, Runner, target as image_target,
+    ImageArgs, ImageBuildArgs, ImageCompareArgs, ImageDoctorArgs, ImageLayerAction, ImageLayerArgs, ImageRunArgs,
+    ImageSdkArgs, ImageSizeArgs, ImageSourcesArgs, ImageVerb, Kvm, LibcName, Network, Runner, target as image_target,
 };
 pub use run::RunArgs;
 pub use serve::ServeArgs;
 pub use storm::{ModelledBinding, ParameterArgs, StormArgs};
-pub use suite::SuiteArgs;
+pub use suite::{SuiteArgs, SuiteName};
 pub use survey::SurveyArgs;
 pub use target::{Cpu, DisplayArgs, ExportArgs, TargetArgs};
 pub use trace::{TraceArgs, UntilPhase};

@@ -98,6 +98,15 @@ impl std::str::FromStr for SuiteName {
     }
 }
 
+impl SuiteName {
+    /// The suites that words name, each once, in the order in which they run.
+    pub fn all_of(names: &[SuiteName]) -> Vec<Suite> {
+        let wanted =
+            |suite: &Suite| names.iter().any(|name| matches!(name, SuiteName::All) || *name == SuiteName::One(*suite));
+        Suite::ALL.into_iter().filter(wanted).collect()
+    }
+}
+
 impl SuiteArgs {
     /// Whether suites are asked for.
     pub fn is_given(&self) -> bool {
@@ -106,9 +115,6 @@ impl SuiteArgs {
 
     /// The suites, each once, in the order in which they run.
     pub fn suites(&self) -> Vec<Suite> {
-        let wanted = |suite: &Suite| {
-            self.suite.iter().any(|name| matches!(name, SuiteName::All) || *name == SuiteName::One(*suite))
-        };
-        Suite::ALL.into_iter().filter(wanted).collect()
+        SuiteName::all_of(&self.suite)
     }
 }

@@ -1,5 +1,6 @@
 //! The plans of `underpin image`.
 
+mod compare;
 mod contained_run;
 mod container;
 mod ruby;
@@ -7,6 +8,7 @@ mod sdk;
 mod size;
 mod sources;
 
+pub use compare::{ImageComparePlan, libc_of};
 pub use contained_run::{ContainedRunPlan, MayFail, Means};
 pub use container::Container;
 pub use sdk::ImageSdkPlan;
@@ -345,8 +347,7 @@ impl ImageRunPlan {
         let (files, places) = gets.into_iter().unzip();
         let request = Request { files, ..request };
         let qemu = Qemu::find(target, std::env::var_os("PATH").as_deref())?;
-        let mib = image.manifest.initramfs.bytes.div_ceil(1 << 20) * TIMES_INITRAMFS + MEMORY_MIB;
-        let memory_mib = args.memory.unwrap_or(u32::try_from(mib).unwrap_or(u32::MAX));
+        let memory_mib = args.memory.unwrap_or_else(|| guest_memory(&image));
         let mut plan = ImageRunPlan {
             folder: args.image,
             target,
@@ -386,8 +387,10 @@ impl ImageRunPlan {
 
 /// The files that an emulator starts with.
 pub struct MachineFiles {
-    kernel: PathBuf,
-    initramfs: PathBuf,
+    /// The kernel.
+    pub kernel: PathBuf,
+    /// The first root file system.
+    pub initramfs: PathBuf,
     disk: Option<PathBuf>,
     device_tree: Option<PathBuf>,
 }
@@ -423,6 +426,17 @@ fn fetched(pair: &OsStr) -> anyhow::Result<(OsString, PathBuf)> {
     };
     let place = place.with_context(|| format!("--get {}: expected PATH or PATH:HOST of a file", pair.display()))?;
     Ok((guest.to_owned(), PathBuf::from(place)))
+}
+
+/// What a command in a guest has if nothing else is asked for.
+pub fn guest_environment() -> Vec<(OsString, OsString)> {
+    GUEST.iter().map(|(name, value)| (name.into(), value.into())).collect()
+}
+
+/// The memory in MiB of a guest with an image, if none is asked for.
+pub fn guest_memory(image: &Image) -> u32 {
+    let mib = image.manifest.initramfs.bytes.div_ceil(1 << 20) * TIMES_INITRAMFS + MEMORY_MIB;
+    u32::try_from(mib).unwrap_or(u32::MAX)
 }
 
 /// The usual variables, of which given ones replace those of their name.

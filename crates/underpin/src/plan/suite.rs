@@ -62,7 +62,7 @@ impl SuitePlan {
         suites.sort();
         suites.dedup();
         let text = args.build.as_deref().unwrap_or(USUAL);
-        let builds = builds(text)?;
+        let builds = parsed_builds("--build", text)?;
         let rows = chosen(&suites, &originals, &args.suites.filter)?;
         let machine = Machine::here();
         let is_quick = args.suites.quick;
@@ -133,12 +133,15 @@ fn rules(args: &BenchArgs, builds: usize, rows: usize, machine: &Machine) -> Rul
     }
 }
 
-/// The same build twice is measured twice, to show the noise.
-fn builds(list: &str) -> anyhow::Result<Vec<(String, SpecText)>> {
+/// The builds of a list with commas. The same build twice is measured twice, to show the noise.
+///
+/// # Errors
+/// If one cannot be read; `option` is what it was given to.
+pub(super) fn parsed_builds(option: &str, list: &str) -> anyhow::Result<Vec<(String, SpecText)>> {
     let mut builds: Vec<(String, SpecText)> = Vec::new();
     for text in list.split(',').map(str::trim) {
         let spec = text.parse().with_context(|| {
-            format!("--build {text}: write builds with commas between them, as in glibc,musl,musl+mimalloc")
+            format!("{option} {text}: write builds with commas between them, as in glibc,musl,musl+mimalloc")
         })?;
         let again = builds.iter().filter(|(name, _)| name == text || name.starts_with(&format!("{text} ("))).count();
         let name = if again == 0 { text.to_owned() } else { format!("{text} ({})", again + 1) };
@@ -147,7 +150,11 @@ fn builds(list: &str) -> anyhow::Result<Vec<(String, SpecText)>> {
     Ok(builds)
 }
 
-fn chosen(suites: &[Suite], originals: &[Original], filter: &[String]) -> anyhow::Result<Vec<&'static Row>> {
+/// The rows of suites that patterns name, or all of them.
+///
+/// # Errors
+/// If a pattern names none.
+pub(super) fn chosen(suites: &[Suite], originals: &[Original], filter: &[String]) -> anyhow::Result<Vec<&'static Row>> {
     let has = |row: &Row| originals.iter().filter(|one| one.measures() == row.suite).all(|original| original.has(row));
     let all: Vec<&Row> = suites.iter().flat_map(|suite| rows(*suite)).filter(|row| has(row)).collect();
     if filter.is_empty() {

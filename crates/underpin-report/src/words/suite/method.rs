@@ -3,7 +3,7 @@
 use super::super::comparison::{change_words, level_words};
 use super::{build_names, gain, gain_of_original};
 use underpin_bench::{Comparison, LEVEL};
-use underpin_suite::{Cell, RowSummary, Suite, Summary};
+use underpin_suite::{Cell, Guest, RowSummary, Suite, Summary};
 
 /// How the sign of a difference is to be read.
 pub(crate) fn sign_words(summary: &Summary) -> String {
@@ -52,6 +52,9 @@ pub(crate) fn suite_method(summary: &Summary) -> Vec<String> {
          pages written to and not shared. Medians over the runs."
             .to_owned(),
     ];
+    if let Some(guest) = &summary.guest {
+        paragraphs.push(guest_words(guest));
+    }
     if summary.suites.iter().any(|suite| !suite.indices.is_empty()) {
         paragraphs.push(
             "The index follows UnixBench 5.1.3: the worst third of a row's runs is dropped, the geometric mean of the \
@@ -65,6 +68,21 @@ pub(crate) fn suite_method(summary: &Summary) -> Vec<String> {
         paragraphs.push(words.to_owned());
     }
     paragraphs
+}
+
+/// What figures of a guest are.
+fn guest_words(guest: &Guest) -> String {
+    let boots = "The rows ran in guests: a block is one start of every image, and every row runs once in each start, so runs \
+                 are boots.";
+    let clock = if guest.counts_instructions {
+        " The guest's clock counts instructions, a nanosecond for each, those of its kernel included. That is not time: caches, \
+         memory and branches cost nothing, a slow instruction counts as a fast one, threads take turns on one processor, and \
+         waiting is skipped. Equal boots repeat almost exactly, so narrow intervals say that figures repeat, not that they hold \
+         for other layouts of memory."
+    } else {
+        ""
+    };
+    format!("{boots}{clock} Emulated by {}.", guest.emulator)
 }
 
 /// What a row was made after, and the difference there beside those of this run.

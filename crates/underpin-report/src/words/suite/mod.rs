@@ -50,7 +50,12 @@ pub(crate) fn extent_words(summary: &Summary) -> String {
         [] => String::new(),
         originals => format!(", by {}'s own programs", originals.join("'s and ")),
     };
-    format!("{}{by} in {took}{quick}{interrupted}; {}", count(rows, "row", "rows"), date(summary.started))
+    let guest = match &summary.guest {
+        Some(guest) if guest.counts_instructions => format!(" in a guest ({}), counted instructions,", guest.machine),
+        Some(guest) => format!(" in a guest ({}),", guest.machine),
+        None => String::new(),
+    };
+    format!("{}{by}{guest} in {took}{quick}{interrupted}; {}", count(rows, "row", "rows"), date(summary.started))
 }
 
 /// The rows of a suite in their groups, in order.

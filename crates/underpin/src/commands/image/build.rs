@@ -21,10 +21,7 @@ pub fn run(build: &ImageBuildPlan, screen: &mut Screen) -> anyhow::Result<Exit> 
         _ if build.dry_run => document(build, None),
         Some(container) => contained(build, container)?,
         None => {
-            let kernel = build.kernel()?;
-            let parts = build.parts(&kernel)?;
-            let material = Material { kernel: &kernel, parts: &parts, format: build.format, size: build.size };
-            let built = Image::build(&build.plan, &material, &build.folder)?;
+            let (kernel, built) = machine(build)?;
             ImageBuildDocument { kernel: Some(used_kernel(build, &kernel, &built)), ..document(build, Some(&built)) }
         }
     };
@@ -34,6 +31,18 @@ pub fn run(build: &ImageBuildPlan, screen: &mut Screen) -> anyhow::Result<Exit> 
         screen.show(&text::image_build(&document, &screen.view(build.verbosity)));
     }
     Ok(Exit::Fine)
+}
+
+/// Writes an image for a machine.
+///
+/// # Errors
+/// If something cannot be fetched, read or written.
+pub fn machine(build: &ImageBuildPlan) -> anyhow::Result<(Kernel, Built)> {
+    let kernel = build.kernel()?;
+    let parts = build.parts(&kernel)?;
+    let material = Material { kernel: &kernel, parts: &parts, format: build.format, size: build.size };
+    let built = Image::build(&build.plan, &material, &build.folder)?;
+    Ok((kernel, built))
 }
 
 /// Writes an image for containers, and tells what its programs miss.

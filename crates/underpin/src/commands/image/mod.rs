@@ -1,6 +1,7 @@
 //! `underpin image`: builds images, runs commands in them, and tells what is missing in one.
 
 mod build;
+mod compare;
 mod contained_run;
 mod doctor;
 mod layer;
@@ -14,7 +15,9 @@ mod tools;
 
 use crate::cli::{ImageArgs, ImageVerb};
 use crate::exit::Exit;
-use crate::plan::{ContainedRunPlan, ImageBuildPlan, ImageRunPlan, ImageSdkPlan, ImageSizePlan, ImageSourcesPlan};
+use crate::plan::{
+    ContainedRunPlan, ImageBuildPlan, ImageComparePlan, ImageRunPlan, ImageSdkPlan, ImageSizePlan, ImageSourcesPlan,
+};
 use crate::screen::Screen;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -34,6 +37,7 @@ pub fn supervised(args: ImageArgs, screen: &mut Screen) -> anyhow::Result<Exit> 
                 Some(plan) => contained_run::run(&plan, screen),
                 None => run::run(&ImageRunPlan::new(*args)?, screen),
             },
+            ImageVerb::Compare(args) => compare::run(&ImageComparePlan::new(*args)?, screen),
             ImageVerb::Sdk(args) => sdk::run(&ImageSdkPlan::new(*args)?, screen),
             ImageVerb::Size(args) => size::run(&ImageSizePlan::new(*args)?, screen),
             ImageVerb::Sources(args) => sources::run(&ImageSourcesPlan::new(*args)?, screen),

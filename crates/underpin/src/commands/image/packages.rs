@@ -2,20 +2,20 @@
 
 use super::build;
 use super::tools::Toolbox;
-use crate::cli::{ImageBuildArgs, LibcName};
+use crate::cli::{CompilerName, ImageBuildArgs, LibcName};
 use crate::exit::Exit;
 use crate::plan::{BuiltPackages, ImageBuildPlan, image_store};
 use crate::progress::Progress;
 use crate::screen::Screen;
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
-use underpin_image::Target;
-use underpin_image::image::{ManifestChange, ManifestPackage, ManifestSource};
+use underpin_image::image::{Locked, ManifestChange, ManifestPackage, ManifestSource};
 use underpin_image::layer::Layers;
 use underpin_image::package::{Event, Package, build_all, root};
 use underpin_image::recipe::{Given, Origin, RecipeError, Resolved, Source};
 use underpin_image::sources::LayerFiles;
 use underpin_image::store::{Access, Store};
+use underpin_image::{Image, Target};
 use underpin_report::document::image::{ImageBuildDocument, ImagePackage};
 use underpin_report::text;
 
@@ -58,6 +58,48 @@ pub fn run(args: ImageBuildArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
     let folder = tempfile::Builder::new().prefix("root-").tempdir_in(store.folder())?;
     let built = wanted.rooted(&packages, &toolbox, folder.path())?;
     build::run(&ImageBuildPlan::new(args, Some(built))?, screen)
+}
+
+/// Packages of an image for one C library, fetched and built, of which images with further programs can be made.
+pub struct Prepared {
+    toolbox: Toolbox,
+    wanted: Wanted,
+    packages: Vec<Package>,
+    store: Store,
+}
+
+impl Prepared {
+    /// Fetches and builds what is not in the store.
+    ///
+    /// # Errors
+    /// If a recipe is wrong, or something cannot be fetched or built.
+    pub fn new(
+        names: &[PathBuf],
+        layers: &[PathBuf],
+        libc: LibcName,
+        target: Target,
+        toolchain: Option<CompilerName>,
+        access: Access,
+    ) -> anyhow::Result<Prepared> {
+        let toolbox = Toolbox::new(libc, Some(target.name()), toolchain)?;
+        let wanted = Wanted::new(names, LayerFiles::read(layers)?, libc, &toolbox)?;
+        let store = image_store()?;
+        let packages = packages(&wanted.recipes, &toolbox, &store, access)?;
+        Ok(Prepared { toolbox, wanted, packages, store })
+    }
+
+    /// An image of the packages and further programs, with the kernel of a lock if one is given.
+    ///
+    /// # Errors
+    /// If something cannot be fetched, read or written.
+    pub fn image(&self, args: ImageBuildArgs, programs: &[PathBuf], lock: Option<Locked>) -> anyhow::Result<Image> {
+        let folder = tempfile::Builder::new().prefix("root-").tempdir_in(self.store.folder())?;
+        let mut built = self.wanted.rooted(&self.packages, &self.toolbox, folder.path())?;
+        built.programs.extend(programs.iter().cloned());
+        let mut plan = ImageBuildPlan::new(args, Some(built))?;
+        plan.locked = lock.unwrap_or(plan.locked);
+        Ok(build::machine(&plan)?.1.image)
+    }
 }
 
 /// Fetches and builds what is not in the store, with progress.

@@ -26,7 +26,11 @@ pub fn run(plan: &ImageSizePlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-fn sizes(folder: &Path, image: &Image) -> Result<ImageSizes, ImageError> {
+/// The sizes of an image.
+///
+/// # Errors
+/// If a file that is handed on cannot be read.
+pub fn sizes(folder: &Path, image: &Image) -> Result<ImageSizes, ImageError> {
     let parts = parts(&image.manifest).into_iter().map(part).collect();
     let file = |Shipped { file, bytes, gzip }| ImageShipped { file, bytes, gzip_bytes: gzip };
     let shipped = shipped(image)?.into_iter().map(file).collect();

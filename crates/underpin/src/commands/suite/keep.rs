@@ -1,13 +1,13 @@
 //! A run of suites on disk: a folder with a record for each row, and a file that says what was asked for and what is done.
 
-use crate::plan::SuitePlan;
+use super::name;
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use underpin_bench::{Machine, Store};
-use underpin_suite::{Build, Failure, Row};
+use underpin_bench::{BenchError, BenchRecord, Machine, Observer, Store};
+use underpin_suite::{Build, Failure, Guest, Row};
 
 /// The format of the file; a changed format gets another number.
 const FORM: &str = "underpin.suite-run/1";
@@ -28,6 +28,9 @@ pub struct Kept {
     asked: String,
     /// The builds, once they are made.
     pub builds: Vec<Build>,
+    /// The guest that the rows ran in, if they did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guest: Option<Guest>,
     /// The short form.
     pub is_quick: bool,
     /// The originals whose programs measured the rows of their suites.
@@ -46,6 +49,22 @@ pub struct Kept {
     save: Option<String>,
     #[serde(skip)]
     folder: PathBuf,
+}
+
+/// What is known of a run of suites when it begins.
+pub struct Begun<'a> {
+    /// Where.
+    pub machine: &'a Machine,
+    /// What it is asked for.
+    pub asked: &'a str,
+    /// The guest that the rows run in, if they do.
+    pub guest: Option<Guest>,
+    /// The short form.
+    pub is_quick: bool,
+    /// How many rows it is to have.
+    pub count: usize,
+    /// The name that it gets.
+    pub save: Option<&'a str>,
 }
 
 /// A row that is done.
@@ -73,8 +92,8 @@ impl Kept {
     ///
     /// # Errors
     /// If the name cannot be a file's, or the folder cannot be written to.
-    pub fn begin(place: &Path, plan: &SuitePlan, started: u64) -> anyhow::Result<Kept> {
-        if let Some(name) = &plan.save {
+    pub fn begin(place: &Path, begun: Begun<'_>, started: u64) -> anyhow::Result<Kept> {
+        if let Some(name) = begun.save {
             Store::check_name(name)?;
         }
         let folder = free(place, started);
@@ -83,16 +102,17 @@ impl Kept {
             form: FORM.to_owned(),
             started,
             underpin: env!("CARGO_PKG_VERSION").to_owned(),
-            machine: plan.machine.clone(),
-            asked: plan.asked.clone(),
+            machine: begun.machine.clone(),
+            asked: begun.asked.to_owned(),
             builds: Vec::new(),
-            is_quick: plan.is_quick,
+            guest: begun.guest,
+            is_quick: begun.is_quick,
             originals: Vec::new(),
             seconds: 0.0,
-            count: plan.rows.len(),
+            count: begun.count,
             rows: Vec::new(),
             is_finished: false,
-            save: plan.save.clone(),
+            save: begun.save.map(str::to_owned),
             folder,
         };
         kept.write()?;
@@ -153,6 +173,23 @@ impl Kept {
         file.persist(&path).with_context(|| format!("cannot write {}", path.display()))?;
         Ok(())
     }
+}
+
+/// Keeps the record of a row.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn write(run: &Kept, row: &Row, record: &BenchRecord) -> anyhow::Result<()> {
+    let mut file = Store::new(run.folder()).begin(run.started, Some(&name(row)))?;
+    let kept = |error| anyhow::Error::from(BenchError::from(error));
+    file.begin(&record.header).map_err(kept)?;
+    for sample in &record.samples {
+        file.sample(sample).map_err(kept)?;
+    }
+    if let Some(end) = &record.end {
+        file.end(end).map_err(kept)?;
+    }
+    file.failure().map_or(Ok(()), |failure| Err(failure.into()))
 }
 
 /// A folder that is not there yet.

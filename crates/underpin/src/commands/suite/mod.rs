@@ -2,7 +2,7 @@
 
 mod keep;
 mod original;
-mod programs;
+pub mod programs;
 mod row;
 
 use crate::cli::BenchArgs;
@@ -12,7 +12,7 @@ use crate::plan::{Form, ResultPlan, SuitePlan, now};
 use crate::progress::Progress;
 use crate::screen::{self, Screen};
 use anyhow::bail;
-use keep::{Kept, KeptRow};
+pub use keep::{Begun, Kept, KeptRow, write as keep_record};
 use original::Originals;
 use programs::Programs;
 use row::Measuring;
@@ -78,7 +78,15 @@ fn begin(plan: &SuitePlan) -> anyhow::Result<Kept> {
         }
         return Ok(kept);
     }
-    Kept::begin(&folder, plan, now())
+    let begun = Begun {
+        machine: &plan.machine,
+        asked: &plan.asked,
+        guest: None,
+        is_quick: plan.is_quick,
+        count: plan.rows.len(),
+        save: plan.save.as_deref(),
+    };
+    Kept::begin(&folder, begun, now())
 }
 
 /// Measures what is not kept yet; the signal that asked for the end, if one did.
@@ -169,7 +177,10 @@ pub use keep::{find as find_kept, names as kept_names};
 
 impl Kept {
     /// The run with its records.
-    fn run(&self) -> anyhow::Result<SuiteRun> {
+    ///
+    /// # Errors
+    /// If a record cannot be read.
+    pub fn run(&self) -> anyhow::Result<SuiteRun> {
         let store = Store::new(self.folder());
         let read = |kept: &KeptRow| -> anyhow::Result<Option<RowRun>> {
             let Some(row) = underpin_suite::find(&kept.suite, &kept.row) else { return Ok(None) };
@@ -182,6 +193,7 @@ impl Kept {
             underpin: self.underpin.clone(),
             machine: self.machine.clone(),
             builds: self.builds.clone(),
+            guest: self.guest.clone(),
             is_quick: self.is_quick,
             originals: self.originals.clone(),
             seconds: self.seconds,

@@ -1,7 +1,6 @@
 //! Rows measured by an original benchmark's own programs: `--suite-source libc-bench=FOLDER`.
 
-use super::keep::{Kept, KeptRow};
-use super::name;
+use super::keep::{Kept, KeptRow, write};
 use super::programs::{built, describe};
 use crate::cli::BuildArgs;
 use crate::plan::{Original, SuitePlan};
@@ -14,8 +13,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use underpin_bench::{
-    BenchError, BenchRecord, End, Header, Nanos, Observer, RowName, RunOutcome, Sample, Schedule, Stopped, Store,
-    VariantRecord,
+    BenchError, BenchRecord, End, Header, Nanos, RowName, RunOutcome, Sample, Schedule, Stopped, VariantRecord,
 };
 use underpin_suite::original::{Printed, Readings, Recipe, Role, Run, Step, WorkFile};
 use underpin_suite::{Failure, Row, find};
@@ -255,19 +253,6 @@ fn text(file: &mut fs::File) -> Result<String, String> {
     let mut bytes = Vec::new();
     file.rewind().and_then(|()| file.read_to_end(&mut bytes)).map_err(|error| error.to_string())?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-fn write(run: &Kept, row: &Row, record: &BenchRecord) -> anyhow::Result<()> {
-    let mut file = Store::new(run.folder()).begin(run.started, Some(&name(row)))?;
-    let kept = |error| anyhow::Error::from(BenchError::from(error));
-    file.begin(&record.header).map_err(kept)?;
-    for sample in &record.samples {
-        file.sample(sample).map_err(kept)?;
-    }
-    if let Some(end) = &record.end {
-        file.end(end).map_err(kept)?;
-    }
-    file.failure().map_or(Ok(()), |failure| Err(failure.into()))
 }
 
 /// A program at the absolute path by which the original names it, removed when this is dropped.

@@ -1,6 +1,6 @@
 //! The programs of the suites, built before anything is measured.
 
-use crate::cli::BuildArgs;
+use crate::cli::{BuildArgs, CompilerName};
 use crate::commands::build;
 use crate::commands::builds::unconfirmed;
 use crate::plan::{self, BuildPlan, SuitePlan};
@@ -16,7 +16,7 @@ use underpin_bench::BenchError;
 use underpin_build::project::emulator;
 use underpin_build::{Processor, SpecText};
 use underpin_report::BuildDocument;
-use underpin_suite::sources::program;
+use underpin_suite::sources::{GUEST, SourceFile, program};
 use underpin_suite::{Build, Suite};
 
 /// The programs, removed when this is dropped.
@@ -46,13 +46,14 @@ impl Programs {
         let folder = tempfile::Builder::new().prefix("underpin-suites-").tempdir()?;
         let place = folder.path().canonicalize()?;
         let suites = plan.suites();
+        let kind = Kind { target: plan.target, ..Kind::default() };
         let (mut made, mut builds, mut emulators) = (BTreeMap::new(), Vec::new(), Vec::new());
         for (index, (text, spec)) in plan.builds.iter().enumerate() {
             let (mut description, mut emulator) = (None, None);
             for &suite in &suites {
                 progress.say(format!("building {suite} for {text}"));
                 let to = place.join(index.to_string()).join(suite.name());
-                let result = match of_suite(plan, spec, suite, &sources, &to) {
+                let result = match of_suite(&kind, spec, suite, &sources, &to) {
                     Ok((one, document, run_by)) => {
                         emulator = run_by;
                         // A package in Rust may be built by another toolchain; it is described as the C programs are.
@@ -111,18 +112,16 @@ impl Programs {
 
 /// Builds what a suite needs, with what is known of its program.
 fn of_suite(
-    plan: &SuitePlan,
+    kind: &Kind,
     spec: &SpecText,
     suite: Suite,
     sources: &Path,
     to: &Path,
 ) -> anyhow::Result<(Made, BuildDocument, Option<Vec<String>>)> {
     let source = program(suite);
-    let args = |project: &str, folder: &str| {
-        let output = to.join(folder).join("");
-        BuildArgs { target: plan.target, ..BuildArgs::of(sources.join(project), *spec, Vec::new(), output) }
-    };
+    let args = |project: &str, folder: &str| kind.args(sources.join(project), *spec, to.join(folder).join(""));
     let words = source.words.iter().map(|word| (*word).to_owned()).collect();
+    let built = |args, name| if kind.in_guest { compiled(&BuildPlan::new(args)?, name) } else { built(args, name) };
     let (document, path, run_by) = built(BuildArgs { words, ..args(source.project, "program") }, source.name)?;
     let started = match source.started {
         None => None,
@@ -134,15 +133,102 @@ fn of_suite(
     Ok((Made { path, started }, document, run_by))
 }
 
+/// For what programs are built.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Kind {
+    /// The processor, if not this machine's.
+    pub target: Option<Processor>,
+    /// The compiler, if one was named.
+    pub compiler: Option<CompilerName>,
+    /// They run in a guest, and nothing here has to run them.
+    pub in_guest: bool,
+}
+
+impl Kind {
+    fn args(&self, project: PathBuf, spec: SpecText, output: PathBuf) -> BuildArgs {
+        BuildArgs { target: self.target, cc: self.compiler, ..BuildArgs::of(project, spec, Vec::new(), output) }
+    }
+}
+
+/// The programs of one build for guests.
+pub struct ForGuest {
+    /// The files, each of another name.
+    pub files: Vec<PathBuf>,
+    /// For each suite that was built: the name of its program, and its variable with the name of the second one.
+    pub programs: BTreeMap<Suite, (String, Option<(&'static str, String)>)>,
+    /// Why a suite was not built.
+    pub failed: BTreeMap<Suite, String>,
+    /// What the files are, in a few words.
+    pub description: String,
+}
+
+/// Builds the programs of suites for guests, into a folder.
+///
+/// # Errors
+/// If none can be built, or the user interrupted it.
+pub fn for_guest(kind: &Kind, text: &str, spec: &SpecText, suites: &[Suite], to: &Path) -> anyhow::Result<ForGuest> {
+    let sources = sources()?;
+    let mut all =
+        ForGuest { files: Vec::new(), programs: BTreeMap::new(), failed: BTreeMap::new(), description: String::new() };
+    for &suite in suites {
+        match of_suite(kind, spec, suite, &sources, &to.join(suite.name())) {
+            Ok((made, document, _)) => {
+                if all.description.is_empty() || suite != Suite::Alloc {
+                    all.description = describe(&document);
+                }
+                let mut named = |path: &Path, name: String| -> anyhow::Result<String> {
+                    let file = to.join(&name);
+                    fs::rename(path, &file).with_context(|| format!("cannot write {}", file.display()))?;
+                    all.files.push(file);
+                    Ok(name)
+                };
+                let name = named(&made.path, format!("suite-{suite}"))?;
+                let started = match made.started {
+                    None => None,
+                    Some((variable, path)) => Some((variable, named(&path, format!("suite-{suite}-started"))?)),
+                };
+                all.programs.insert(suite, (name, started));
+            }
+            Err(error) if error.is::<BenchError>() => return Err(error),
+            Err(error) => drop(all.failed.insert(suite, format!("not built: {error:#}"))),
+        }
+    }
+    if let (true, Some(reason)) = (all.programs.is_empty(), all.failed.values().next()) {
+        bail!("--libc {text}: {reason}");
+    }
+    Ok(all)
+}
+
+/// Builds one of the files that every guest has, under a name of its own.
+///
+/// # Errors
+/// If it cannot be built.
+pub fn guest_file(kind: &Kind, spec: &SpecText, source: &SourceFile, to: &Path, name: &str) -> anyhow::Result<PathBuf> {
+    let plan = BuildPlan::new(BuildArgs {
+        words: vec!["-O2".to_owned()],
+        ..kind.args(sources()?.join(source.path), *spec, to.join(name).join(""))
+    })?;
+    let stem = Path::new(source.path).file_stem().and_then(OsStr::to_str).unwrap_or_default();
+    let (_, path, _) = compiled(&plan, stem)?;
+    let file = to.join(format!("underpin-{name}"));
+    fs::rename(&path, &file).with_context(|| format!("cannot write {}", file.display()))?;
+    Ok(file)
+}
+
 /// What was built, where it is, and what runs it if this processor does not.
 pub fn built(args: BuildArgs, name: &str) -> anyhow::Result<(BuildDocument, PathBuf, Option<Vec<String>>)> {
     let plan = BuildPlan::new(args)?;
     let spec = &plan.plan.spec;
-    let run_by = emulator(spec);
-    if run_by.is_none() && Processor::host() != Some(spec.processor) {
+    if emulator(spec).is_none() && Processor::host() != Some(spec.processor) {
         bail!("no qemu-{} to run it with: `apt-get install qemu-user`", spec.processor);
     }
-    let document = build::make(&plan)?.ok_or(BenchError::Interrupted)?;
+    compiled(&plan, name)
+}
+
+/// The same, wherever it can run.
+fn compiled(plan: &BuildPlan, name: &str) -> anyhow::Result<(BuildDocument, PathBuf, Option<Vec<String>>)> {
+    let run_by = emulator(&plan.plan.spec);
+    let document = build::make(plan)?.ok_or(BenchError::Interrupted)?;
     let program = document.programs.iter().find(|program| program.name == name);
     let Some(program) = program else { bail!("the build made no {name}") };
     if !program.confirmed {
@@ -161,7 +247,7 @@ pub fn describe(document: &BuildDocument) -> String {
 /// The sources, written where a later run finds what it compiled before.
 fn sources() -> anyhow::Result<PathBuf> {
     let folder = cache()?;
-    for file in Suite::ALL.into_iter().flat_map(|suite| program(suite).files) {
+    for file in Suite::ALL.into_iter().flat_map(|suite| program(suite).files).chain(&GUEST) {
         let path = folder.join(file.path);
         if fs::read_to_string(&path).is_ok_and(|text| text == file.text) {
             continue;

@@ -1,0 +1,322 @@
+//! `underpin image compare` of musl and glibc twins: its tables beside the published figures, how far equal boots are apart,
+//! and where counted instructions and this machine's times disagree.
+
+use super::stats::Estimate;
+use super::suite::{difference, figure, ratio};
+use super::table::{self, Goal, Limit};
+use super::underpin_bench::document;
+use crate::run;
+use anyhow::{Context, ensure};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+use underpin_image::Target;
+
+/// What the images are made of.
+const PACKAGES: [&str; 2] = ["busybox", "dash"];
+/// The page of the suites on this machine itself.
+const NATIVE: &str = "docs/bench/suite.md";
+/// A ratio may differ by this factor from that on the machine itself.
+const ALIKE: f64 = 1.15;
+/// Bytes.
+const KIB: f64 = 1024.0;
+
+/// Measures and returns the page.
+///
+/// # Errors
+/// If an image or a program does not build, or no guest comes up.
+pub fn run() -> anyhow::Result<String> {
+    // Nothing of underpin itself is timed, so it need not be optimised.
+    let underpin = run::debug_binary()?;
+    let folder = run::scratch("bench-image-compare")?;
+    let native = native(&std::fs::read_to_string(NATIVE).with_context(|| NATIVE.to_owned())?);
+    let mut text = table::machine("Twin images", "cargo xtask bench image-compare");
+    write!(
+        text,
+        "\nThe short form of `underpin image compare {}`: images of the same recipes and kernel with musl (static) and with \
+         glibc, started in QEMU without KVM, with a clock that counts instructions (icount: a nanosecond for each). The load of the \
+         last minute was {} at the beginning. The difference is glibc / musl - 1 for times, musl / glibc - 1 for bandwidths and \
+         rates, so + is better than glibc. \"Published\" is openEuler's comparison on a Raspberry Pi 4 at 600 MHz, with musl as it \
+         comes; \"here\" is the difference in time on this machine without emulation ({NATIVE}).\n",
+        PACKAGES.join(" "),
+        table::load()
+    )?;
+    let mut sections = String::new();
+    let mut goals: Vec<(String, f64, Limit)> = Vec::new();
+    for target in [Target::QemuAarch64, Target::QemuX86_64] {
+        let json = folder.join(format!("{target}.json"));
+        let begun = Instant::now();
+        compare(&underpin, target, &json, &folder)?;
+        let minutes = begun.elapsed().as_secs_f64() / 60.0;
+        let document = document(&json)?;
+        goals.extend(goals_of(&document, target, minutes, &native));
+        sections += &section(&document, target, &native)?;
+    }
+    let goals: Vec<Goal<'_>> =
+        goals.iter().map(|(text, value, limit)| Goal { text, ratio: Estimate::exact(*value), limit: *limit }).collect();
+    text += &table::goals(&goals);
+    text += &sections;
+    std::fs::remove_dir_all(&folder)?;
+    Ok(text)
+}
+
+fn compare(underpin: &Path, target: Target, json: &Path, folder: &Path) -> anyhow::Result<()> {
+    let mut command = Command::new(underpin);
+    command.args(["image", "compare", "--quick", "--target", target.name(), "--export-json"]).arg(json).args(PACKAGES);
+    command.arg("--store").arg(folder.join("store")).stdin(Stdio::null()).stdout(Stdio::null());
+    let status = command.status().context("cannot start underpin")?;
+    ensure!(status.success(), "{command:?}: {status}");
+    Ok(())
+}
+
+/// glibc's time over musl's for each row of the page of the suites, where it has an estimate.
+fn native(page: &str) -> BTreeMap<String, f64> {
+    let row = |line: &str| {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        let [name, _, _, difference, _] = cells.as_slice() else { return None };
+        let percent: f64 = difference.split(' ').next()?.parse().ok()?;
+        Some(((*name).to_owned(), 1.0 + percent / 100.0))
+    };
+    page.lines().filter(|line| line.starts_with("| ")).filter_map(row).collect()
+}
+
+fn rows(document: &Value) -> impl Iterator<Item = &Value> {
+    let suites = document["suite"]["suites"].as_array().into_iter().flatten();
+    suites.flat_map(|suite| suite["rows"].as_array().into_iter().flatten())
+}
+
+/// The rows whose gain in counted instructions is not that in time here: name, gain in the guest, gain here.
+fn apart<'a>(document: &'a Value, native: &BTreeMap<String, f64>) -> Vec<(&'a Value, f64, f64)> {
+    let both = rows(document).filter_map(|row| {
+        let here = *native.get(row["row"].as_str()?)?;
+        Some((row, 1.0 / ratio(row)?.value, here))
+    });
+    both.filter(|(_, guest, here)| !(1.0 / ALIKE..=ALIKE).contains(&(guest / here))).collect()
+}
+
+fn goals_of(
+    document: &Value,
+    target: Target,
+    minutes: f64,
+    native: &BTreeMap<String, f64>,
+) -> Vec<(String, f64, Limit)> {
+    let none = Limit::AtMost(0.0);
+    let mut goals = Vec::new();
+    for repeats in document["repeats"].as_array().into_iter().flatten() {
+        let count = |key: &str| repeats[key].as_f64().unwrap_or(f64::NAN);
+        let build = &document["images"][repeats["build"].as_u64().unwrap_or_default() as usize]["build"];
+        let text = format!(
+            "{target}, {}: rows of {} further than 5 % from their median in {} equal boots",
+            build.as_str().unwrap_or_default(),
+            count("rows"),
+            count("boots")
+        );
+        goals.push((text, count("rows") - count("steady"), none));
+    }
+    let ratio = document["sizes"][0]["system_ratio"].as_f64().unwrap_or(f64::NAN);
+    goals.push((format!("{target}: size without the kernel, musl over glibc: at most 0.6"), ratio, Limit::AtMost(0.6)));
+    let failed = rows(document)
+        .filter(|row| row["cells"].as_array().into_iter().flatten().any(|cell| cell["is"] == "failed"))
+        .count();
+    goals.push((format!("{target}: rows that failed in a guest"), failed as f64, none));
+    goals.push((format!("{target}: the whole comparison, in minutes: at most 10"), minutes, Limit::AtMost(10.0)));
+    if target.processor() == std::env::consts::ARCH {
+        let known = rows(document).filter(|row| native.contains_key(row["row"].as_str().unwrap_or_default())).count();
+        let text = format!("{target}: rows of {known} whose ratio is not within 15 % of that here; named below");
+        goals.push((text, apart(document, native).len() as f64, none));
+    }
+    goals
+}
+
+fn section(document: &Value, target: Target, native: &BTreeMap<String, f64>) -> anyhow::Result<String> {
+    let guest = &document["guest"]["emulator"];
+    let mut text = format!("\n## {target}\n\n{}, {} MiB.", guest.as_str().unwrap_or_default(), document["memory_mib"]);
+    let kernel = document["images"][0]["kernel"].as_str().unwrap_or_default();
+    writeln!(
+        text,
+        " Both images have the kernel {kernel} and the same recipes; packages that differ: {}.",
+        differing(document)
+    )?;
+    text += &figures(document)?;
+    text += &sizes(document)?;
+    for repeats in document["repeats"].as_array().into_iter().flatten() {
+        let percent = |key: &str| 100.0 * repeats[key].as_f64().unwrap_or(f64::NAN);
+        writeln!(
+            text,
+            "\n{}: {} equal boots are typically {:.2} % apart, at most {:.2} % ({}).",
+            document["images"][repeats["build"].as_u64().unwrap_or_default() as usize]["build"]
+                .as_str()
+                .unwrap_or_default(),
+            repeats["boots"],
+            percent("typical"),
+            percent("most"),
+            repeats["most_row"].as_str().unwrap_or_default()
+        )?;
+    }
+    let is_native = target.processor() == std::env::consts::ARCH;
+    for suite in document["suite"]["suites"].as_array().into_iter().flatten() {
+        text += &tables(suite, is_native.then_some(native))?;
+    }
+    text += &memory(document)?;
+    if is_native {
+        text += &causes(document, native)?;
+    }
+    Ok(text)
+}
+
+fn differing(document: &Value) -> String {
+    let of = |image: &Value| image["version"].as_str().map_or("absent".to_owned(), str::to_owned);
+    let package = |package: &Value| {
+        let images: Vec<String> = package["images"].as_array().into_iter().flatten().map(of).collect();
+        format!("{} ({})", package["name"].as_str().unwrap_or_default(), images.join(", "))
+    };
+    let all: Vec<String> = document["differences"].as_array().into_iter().flatten().map(package).collect();
+    if all.is_empty() { "none".to_owned() } else { all.join("; ") }
+}
+
+fn figures(document: &Value) -> anyhow::Result<String> {
+    let mut text = "\n| whole images | glibc | musl | musl / glibc |\n| --- | ---: | ---: | --- |\n".to_owned();
+    for figure in document["figures"].as_array().into_iter().flatten() {
+        let (name, is_bytes) = match figure["name"].as_str().unwrap_or_default() {
+            "first_result" => ("start of QEMU to the first result, this machine's clock", false),
+            "boot" => ("kernel to the first command, counted", false),
+            "empty_process" => ("start and end of an empty process, counted", false),
+            _ => ("memory in use after the boot", true),
+        };
+        let cell = |build: usize| {
+            let median = figure["cells"][build]["median"]["estimate"].as_f64().unwrap_or(f64::NAN);
+            match (is_bytes, median) {
+                (true, bytes) => format!("{:.1} MiB", bytes / KIB / KIB),
+                (false, seconds) if seconds < 1e-2 => format!("{:.1} us", seconds * 1e6),
+                (false, seconds) => format!("{seconds:.3} s"),
+            }
+        };
+        let ratio = &figure["cells"][1]["ratio"];
+        let of = |key: &str| ratio[key].as_f64().unwrap_or(f64::NAN);
+        writeln!(
+            text,
+            "| {name} | {} | {} | {:.3} ({:.3} to {:.3}) |",
+            cell(0),
+            cell(1),
+            of("estimate"),
+            of("low"),
+            of("high")
+        )?;
+    }
+    Ok(text)
+}
+
+fn sizes(document: &Value) -> anyhow::Result<String> {
+    let sizes = &document["sizes"][0];
+    let kib = |bytes: &Value| bytes.as_f64().map_or("-".to_owned(), |bytes| format!("{:.1}", bytes / KIB));
+    let mut text = "\n| size, in KiB | musl | glibc |\n| --- | ---: | ---: |\n".to_owned();
+    for part in sizes["differences"].as_array().into_iter().flatten() {
+        let version = part["version"].as_str().or(part["against_version"].as_str()).unwrap_or_default();
+        let name = part["name"].as_str().unwrap_or_default();
+        writeln!(text, "| {name} {version} | {} | {} |", kib(&part["bytes"]), kib(&part["against_bytes"]))?;
+    }
+    for (name, key) in [("all but the kernel", "system_bytes"), ("what is shipped, with gzip", "shipped_bytes")] {
+        writeln!(text, "| {name} | {} | {} |", kib(&sizes[key]), kib(&sizes["against"][key]))?;
+    }
+    Ok(text)
+}
+
+fn tables(suite: &Value, native: Option<&BTreeMap<String, f64>>) -> anyhow::Result<String> {
+    let mut text = String::new();
+    let mut group = String::new();
+    for row in suite["rows"].as_array().into_iter().flatten() {
+        if row["group"] != group.as_str() {
+            group = row["group"].as_str().unwrap_or_default().to_owned();
+            let here = if native.is_some() { [" here |", " ---: |"] } else { ["", ""] };
+            write!(
+                text,
+                "\n### {}: {group}\n\n| row | glibc | musl | difference | published |{}\n| --- | ---: | ---: | --- | ---: |{}\n",
+                suite["suite"].as_str().unwrap_or_default(),
+                here[0],
+                here[1]
+            )?;
+        }
+        let percent = |gain: f64| format!("{:+.0} %", (gain - 1.0) * 100.0);
+        let published = row["original_ratio"].as_f64().map_or("-".to_owned(), |ratio| percent(1.0 / ratio));
+        let name = row["row"].as_str().unwrap_or_default();
+        let here = native.map(|native| native.get(name).map_or("-".to_owned(), |gain| percent(*gain)));
+        let here = here.map_or_else(String::new, |here| format!(" {here} |"));
+        let difference = ratio(row).map_or("-".to_owned(), difference);
+        writeln!(text, "| {name} | {} | {} | {difference} | {published} |{here}", figure(row, 0), figure(row, 1))?;
+    }
+    Ok(text)
+}
+
+/// The three kinds of memory that the rows of libc-bench leave.
+fn memory(document: &Value) -> anyhow::Result<String> {
+    let mut text = "\n### libc: memory after the work, in KiB\n\n\
+                    | row | virtual, glibc | musl | resident, glibc | musl | dirty, glibc | musl |\n\
+                    | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n"
+        .to_owned();
+    let libc = document["suite"]["suites"].as_array().into_iter().flatten().find(|suite| suite["suite"] == "libc");
+    let Some(libc) = libc else { return Ok(String::new()) };
+    for row in libc["rows"].as_array().into_iter().flatten().filter(|row| row["original_ratio"].is_number()) {
+        let of = |build: usize, key: &str| {
+            let bytes = row["cells"][build]["memory"][key].as_f64();
+            bytes.map_or("-".to_owned(), |bytes| format!("{:.0}", bytes / KIB))
+        };
+        let kinds = ["virtual_bytes", "resident_bytes", "dirty_bytes"];
+        let cells: Vec<String> = kinds.iter().flat_map(|key| [of(0, key), of(1, key)]).collect();
+        writeln!(text, "| {} | {} |", row["row"].as_str().unwrap_or_default(), cells.join(" | "))?;
+    }
+    Ok(text)
+}
+
+/// Why counted instructions are not time, by what a row does.
+fn cause(row: &Value) -> &'static str {
+    let name = row["row"].as_str().unwrap_or_default();
+    let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
+    if has(&["thread", "context", "shell-8", "lock", "mutex"]) {
+        "threads and processes take turns on the guest's one processor, and waiting is skipped"
+    } else if row["measure"]["kind"] == "bandwidth" || has(&["mem", "str", "copy", "wcs", "bytes"]) {
+        "an instruction that moves 32 bytes counts as one that moves 1, and glibc chooses other functions for QEMU's processor"
+    } else if has(&["malloc", "free", "alloc", "fault", "mmap"]) {
+        "misses of caches and of address translation cost nothing, and a page that the kernel clears costs its instructions"
+    } else if has(&[
+        "fork", "exec", "sh-", "shell", "process", "null", "stat", "open", "pipe", "file", "select", "signal", "tcp",
+        "udp", "unix", "create", "delete", "syscall",
+    ]) {
+        "the guest's kernel is another one, without this machine's hypervisor, its mitigations and its caches"
+    } else {
+        "instructions of different cost count alike"
+    }
+}
+
+fn causes(document: &Value, native: &BTreeMap<String, f64>) -> anyhow::Result<String> {
+    let apart = apart(document, native);
+    if apart.is_empty() {
+        return Ok(String::new());
+    }
+    let mut text = "\n### Where counted instructions and time disagree\n\nRows whose difference is not within 15 % of that in time \
+                    on this machine, and the likely cause by what the row does; causes are not measured row by row.\n\n\
+                    | row | counted | here | likely cause |\n| --- | ---: | ---: | --- |\n"
+        .to_owned();
+    for (row, guest, here) in apart {
+        let percent = |gain: f64| format!("{:+.0} %", (gain - 1.0) * 100.0);
+        let name = row["row"].as_str().unwrap_or_default();
+        writeln!(text, "| {name} | {} | {} | {} |", percent(guest), percent(here), cause(row))?;
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_are_read_from_the_page_of_the_suites() {
+        let page = "| row | glibc | musl | difference | published |\n| --- | ---: | ---: | --- | ---: |\n\
+                    | strlen | 5 ns | 4 ns | +25.0 % (+24.0 to +26.0) | -34 % |\n| exec | 1 us | 2 us | - | - |\n";
+        let native = native(page);
+        assert_eq!(native.len(), 1);
+        assert!((native["strlen"] - 1.25).abs() < 1e-9);
+    }
+}
