@@ -63,8 +63,6 @@ pub fn measure(scratch: &Path, rounds: usize) -> anyhow::Result<String> {
         };
         let samples = interleaved(&[called(&original), called(&separate), called(&merged)], rounds)?;
         let [before, apart, one] = [&samples[0], &samples[1], &samples[2]].map(|sample| sample.processor());
-        let show =
-            |ratio: crate::bench::stats::Estimate| format!("{:.3} [{:.3}, {:.3}]", ratio.value, ratio.low, ratio.high);
         let [apart_ratio, one_ratio] = [apart, one].map(|sample| sample.ratio(before));
         let [apart_text, one_text] =
             [&apart_ratio, &one_ratio].map(|ratio| format!("{:.3} [{:.3}, {:.3}]", ratio.value, ratio.low, ratio.high));

@@ -364,6 +364,7 @@ fn bundle_of(words: &mut Words) -> BundleDocument {
         role,
         by: Some(words.new_raw()),
         feature: Some(words.new_text()),
+        members: vec![words.new_raw()],
     };
     let notice = BundleNotice {
         kind: BundleNoticeKind::Data,
