@@ -54,8 +54,12 @@ pub fn confirm(path: &Path, spec: &Spec, objects: &[LinkObject]) -> Result<Confi
     let subject = Subject::alone(facts);
     let compat = compat::check(&subject, &[], None);
     let note = details.notes.build.clone();
+    let linked: Vec<Fact> = objects.iter().filter_map(|object| linked(&file, object)).collect();
     let mut facts = held_against(spec, &subject, &compat, note.as_ref());
-    facts.extend(objects.iter().filter_map(|object| linked(&file, object)));
+    if details.notes.abi.is_none() && linked.iter().any(|fact| fact.met) {
+        facts.iter_mut().for_each(|fact| by_note(fact, spec, note.as_ref()));
+    }
+    facts.extend(linked);
     Ok(Confirmation { facts, note, bytes: file.len() as u64 })
 }
 
@@ -99,6 +103,17 @@ fn library(spec: &Spec, subject: &Subject, compat: &Compat) -> Fact {
             }
             expect("C library", &format!("glibc<={limit}"), subject, compat, || format!("glibc{}", floor()))
         }
+    }
+}
+
+/// A stripped static program may be so small that nothing of musl's texts is in it. Then its note is believed, if code of the
+/// objects linked with it is there, which shows that the note is this build's: glibc's start file would have left its own
+/// note (`NT_GNU_ABI_TAG`), and nothing else that is linked statically here has none.
+fn by_note(fact: &mut Fact, spec: &Spec, note: Option<&BuildNote>) {
+    let claimed = note.and_then(|note| note.claim("libc")).filter(|claim| claim.starts_with(b"musl"));
+    let Some(claim) = claimed.filter(|_| spec.libc == CLibrary::Musl && spec.linkage.is_static()) else { return };
+    if fact.what == "C library" && !fact.known {
+        *fact = Fact { found: format!("{claim}, by its note"), met: true, known: true, ..fact.clone() };
     }
 }
 

@@ -102,7 +102,7 @@ impl Plan {
     /// If nothing here builds it, or the project cannot be read.
     pub fn new(request: &Request, project: Project, toolchains: &Toolchains) -> Result<Plan, BuildError> {
         let spec = request.spec;
-        let work = request.places.cache.join("build").join(key(request, &project));
+        let work = request.places.cache.join("build").join(key(request, &project, toolchains));
         if work.to_str().is_none() {
             return Err(BuildError::CachePlace { folder: work, kind: "underpin" });
         }
@@ -219,7 +219,7 @@ impl Plan {
 }
 
 /// A name for the folder of a build: the project's, and a hash of everything that affects its results.
-fn key(request: &Request, project: &Project) -> String {
+fn key(request: &Request, project: &Project, toolchains: &Toolchains) -> String {
     let mut hash = Sha256::new();
     let compiler = request.compiler.map_or("", |family| family.name());
     let words = [request.spec.to_string(), request.spec.processor.to_string(), request.spec.goal.name().to_owned()];
@@ -230,6 +230,12 @@ fn key(request: &Request, project: &Project) -> String {
     }
     for object in &request.objects {
         hash.update(Sha256::digest(&object.bytes));
+    }
+    // make and CMake do not notice that a compiler is another version. All that were found count: which one is used is
+    // decided with the folder's name already known.
+    for tool in toolchains.versions() {
+        hash.update(tool);
+        hash.update([0]);
     }
     // make and configure scripts take no path with a space in it.
     let plain = |char: char| if char.is_ascii_alphanumeric() || "._-".contains(char) { char } else { '_' };

@@ -118,6 +118,21 @@ fn musls_wrapper_of_gcc_makes_no_static_pie_by_itself_and_does_under_build() {
     assert_eq!(says(&dir.join("hello")), "hello 1\n");
 }
 
+#[test]
+fn a_stripped_program_too_small_to_show_its_c_library_is_told_by_its_note() {
+    need!("musl-gcc", "readelf");
+    let dir = Fixture::new();
+    dir.write("tiny.c", "int main(void) { return 7; }\n");
+    let said = must(&dir, &["tiny.c", "--cc", "gcc", "--json", "--", "-s"]);
+    is_static_pie(&dir, &dir.join("tiny"));
+    assert!(!dir.must("readelf", ["-SW", "tiny"]).contains(".symtab"), "it is not stripped");
+    assert_eq!(Output::of(&mut Command::new(dir.join("tiny"))).code, Some(7));
+    let document: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let facts = document["programs"][0]["facts"].as_array().unwrap();
+    let library = facts.iter().find(|fact| fact["what"] == "C library");
+    assert!(library.is_some_and(|fact| fact["found"].to_string().contains("by its note")), "{facts:?}");
+}
+
 /// Walks the stack through a frame without debug information, by libgcc's unwinder.
 const UNWIND: &str = r#"
 #include <stdio.h>

@@ -18,6 +18,25 @@ const SLOWER: f64 = 1.05;
 const KIB: f64 = 1024.0;
 const SUITES: [&str; 5] = ["alloc", "libc", "os", "system", "cpu"];
 const PAGE: &str = "docs/bench/suite.md";
+/// What is known of the causes of misses that stay, each from a program that shows it.
+const WHY: &str = "
+What is known of the rows that stay slower:
+
+- `regex-search-1`: musl's matcher (TRE) follows all states of the expression at once, byte by byte, at about 50 ns each, \
+  however the text ends. glibc's builds a deterministic automaton as it goes, which is faster where the match is found, and begins \
+  again at each byte where there is none: the row's expression, `(a|b|c)*d*b`, over 1, 4 and 16 KiB of `a` without a `b` took \
+  glibc 1.5, 59 and 982 ms, and musl 0.03, 0.14 and 0.8 ms (2026-11-24). That is why no other engine is linked in its place.
+- `putcgetc` and `putcgetc-unlocked`: glibc's headers inline the unlocked functions, musl's call them for each byte, \
+  and its streams have buffers of 1 KiB, not 4 KiB. A program that sets a larger one (`setvbuf`) gets a third of the time back. \
+  underpin does not: musl keeps the members of its `FILE` to itself, and an inlined copy that is wrong by one release would \
+  corrupt the stream.
+- Dirty memory of `--goal memory`: the median is that of rows that allocate nothing, 16 KiB of the 32 that glibc's process has \
+  before its work. More than glibc's have `malloc-tiny2` and `malloc-big2` (mallocng keeps freed groups of some sizes) and \
+  threads that end many at once (their stacks are kept for the next ones).
+- Virtual memory of the balanced goal: mimalloc reserves addresses 32 MiB at a time and keeps what it has reserved; \
+  `malloc-big1` has 80 MiB in use at once. The memory itself is given back, as the dirty figures show.
+";
+
 /// Measures and returns the page.
 ///
 /// # Errors
@@ -56,6 +75,7 @@ fn page(load: &str, all: &Value, memory: &Value, same: Option<&Value>, seconds: 
     )?;
     text += &table::goals(&goals(all, memory, same, seconds));
     text += &slower_rows(all);
+    text += WHY;
     text += &indices(all);
     for suite in all["suites"].as_array().into_iter().flatten() {
         text += &tables(suite)?;

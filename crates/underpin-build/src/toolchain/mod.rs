@@ -87,6 +87,19 @@ impl Toolchains {
         });
         gcc.chain(clang).chain(self.musl.iter().map(|musl| musl.libraries.clone())).collect()
     }
+
+    /// What each tool says of itself: another version is another text.
+    pub(crate) fn versions(&self) -> Vec<String> {
+        let rust = self.rust.iter().map(|rust| format!("{} {}", rust.rustc.display(), rust.version));
+        let zig = self.zig.iter().map(|zig| format!("{} {}", zig.program.display(), zig.version));
+        let gcc = self.gcc.iter().map(|gcc| format!("{} {}", gcc.program.display(), gcc.version));
+        let clang = self.clang.iter().map(|clang| format!("{} {}", clang.program.display(), clang.version));
+        let musl = self
+            .musl
+            .iter()
+            .map(|musl| format!("{} {}", musl.libraries.display(), musl.version.as_deref().unwrap_or_default()));
+        rust.chain(zig).chain(gcc).chain(clang).chain(musl).collect()
+    }
 }
 
 /// Rust's compiler and what it has.
