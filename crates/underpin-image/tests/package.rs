@@ -202,7 +202,7 @@ fn a_shared_library_of_a_need_is_in_the_image_where_the_loader_finds_it() {
 }
 
 #[test]
-fn a_crate_of_a_local_folder_is_built_with_the_variables_of_its_recipe() {
+fn a_crate_of_a_local_workspace_is_built_with_the_variables_of_its_recipe() {
     let folder = tempfile::tempdir().expect("a value");
     let (layer, store) = (folder.path().join("mine"), folder.path().join("store"));
     write(
@@ -211,18 +211,19 @@ fn a_crate_of_a_local_folder_is_built_with_the_variables_of_its_recipe() {
             ("layer.toml", "order = 100\n"),
             (
                 "tried.toml",
-                "version = \"0.1.0\"\nlicence = \"MIT\"\nbuild = \"cargo\"\n\n[source]\nfolder = \"tried-src\"\n\n[config]\nGREETING = \"hello\"\n",
+                "version = \"0.1.0\"\nlicence = \"MIT\"\nbuild = \"cargo\"\nmake = [\"--path=inner\"]\n\n[source]\nfolder = \"tried-src\"\n\n[config]\nGREETING = \"hello\"\n",
             ),
-            ("tried-src/Cargo.toml", "[package]\nname = \"tried\"\nversion = \"0.1.0\"\nedition = \"2021\"\n"),
+            ("tried-src/Cargo.toml", "[workspace]\nmembers = [\"inner\"]\nresolver = \"2\"\n"),
+            ("tried-src/inner/Cargo.toml", "[package]\nname = \"tried\"\nversion = \"0.1.0\"\nedition = \"2021\"\n"),
             ("tried-src/Cargo.lock", "version = 3\n\n[[package]]\nname = \"tried\"\nversion = \"0.1.0\"\n"),
-            ("tried-src/src/main.rs", "fn main() { println!(\"{} from {}\", env!(\"GREETING\"), file!()); }\n"),
+            ("tried-src/inner/src/main.rs", "fn main() { println!(\"{} from {}\", env!(\"GREETING\"), file!()); }\n"),
         ],
     );
     let recipes = Layers::read(&[&layer]).expect("a value").closure(&[named("tried")], &selection()).expect("a value");
     let build = |tools: &Tools| build_all(&Store::new(&store), &recipes, tools, Access::Offline, 2, &|_| {});
     let built = build(&tools()).expect("a value");
     let said = std::process::Command::new(built[0].stage.join("usr/bin/tried")).output().expect("a value");
-    assert_eq!(String::from_utf8_lossy(&said.stdout), "hello from src/main.rs\n");
+    assert_eq!(String::from_utf8_lossy(&said.stdout), "hello from inner/src/main.rs\n");
     let files: Vec<_> = fs::read_dir(built[0].stage.join("usr")).expect("a value").flatten().collect();
     assert_eq!(files.len(), 1, "only its programs");
     // Another compiler makes another package.
