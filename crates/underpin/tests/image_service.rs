@@ -224,6 +224,11 @@ fn a_ruby_application_serves_on_its_allocator_with_nothing_but_what_it_needs() {
     let line: Value = serde_json::from_str(log.lines().next().unwrap()).unwrap();
     assert_eq!((&line["ruby"], &line["puma"]), (&about["ruby_version"], &about["puma"]), "{log}");
     assert!(line["abi"].as_str().unwrap().ends_with(".0"));
+
+    dir.write("script/work.rb", "puts 6 * 7");
+    built(&dir, &["ruby", "--app", "script", "-o", "script.tar", "--", "ruby", "work.rb"]);
+    let output = image(&dir, &["run", "script.tar", "--runner", "runtime"]);
+    assert_eq!((output.code, output.stdout.as_str()), (Some(0), "42\n"), "{}", output.stderr);
 }
 
 #[test]
