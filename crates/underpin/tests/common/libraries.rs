@@ -1,4 +1,5 @@
 //! A program of twelve small libraries, which `bind --fuse` takes.
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
 
 use std::path::Path;
 use underpin_test_support::{Fixture, Output};
