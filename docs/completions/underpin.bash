@@ -76,6 +76,9 @@ _underpin() {
             underpin__subcmd__image,build)
                 cmd="underpin__subcmd__image__subcmd__build"
                 ;;
+            underpin__subcmd__image,compare)
+                cmd="underpin__subcmd__image__subcmd__compare"
+                ;;
             underpin__subcmd__image,doctor)
                 cmd="underpin__subcmd__image__subcmd__doctor"
                 ;;
@@ -441,12 +444,16 @@ _underpin() {
             return 0
             ;;
         underpin__subcmd__bind)
-            opts="-v -h -V --dry-run --flatten --farm --relative --fuse --reserve --place --only --exclude --policy --print-policy --keep-times --break-hard-links --verbose --json --color --help --version"
+            opts="-v -h -V --dry-run --flatten --farm --relative --fuse --emulator --reserve --place --only --exclude --policy --print-policy --keep-times --break-hard-links --verbose --json --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --emulator)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --place)
                     COMPREPLY=($(compgen -W "cheapest dead-strings page-padding data-tail new-segment" -- "${cur}"))
                     return 0
@@ -549,7 +556,7 @@ _underpin() {
             return 0
             ;;
         underpin__subcmd__bundle)
-            opts="-o -v -h -V --output --file --include --locale --exclude --name --force --dry-run --root --env --cpu --verbose --json --color --help --version"
+            opts="-o -v -h -V --output --file --fuse --no-fuse --include --locale --exclude --name --force --dry-run --root --env --cpu --verbose --json --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -727,7 +734,7 @@ _underpin() {
             return 0
             ;;
         underpin__subcmd__image)
-            opts="-h -V --color --help --version build run sdk size sources doctor layer"
+            opts="-h -V --color --help --version build run compare sdk size sources doctor layer"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -745,7 +752,7 @@ _underpin() {
             return 0
             ;;
         underpin__subcmd__image__subcmd__build)
-            opts="-o -v -h -V --target --libc --layer --toolchain --format --size --output --add --root --kernel --user --env --force --update --offline --dry-run --verbose --json --color --help --version"
+            opts="-o -v -h -V --target --libc --layer --toolchain --format --size --output --add --include --app --malloc --without --layer-per --root --kernel --user --env --force --update --offline --dry-run --verbose --json --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -787,6 +794,26 @@ _underpin() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --include)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --app)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --malloc)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --without)
+                    COMPREPLY=($(compgen -W "ca-roots zoneinfo name-service charsets locale" -- "${cur}"))
+                    return 0
+                    ;;
+                --layer-per)
+                    COMPREPLY=($(compgen -W "package closure one" -- "${cur}"))
+                    return 0
+                    ;;
                 --root)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -800,6 +827,88 @@ _underpin() {
                     return 0
                     ;;
                 --env)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        underpin__subcmd__image__subcmd__compare)
+            opts="-o -v -h -V --target --libc --suite --filter --quick --boots --timeout --layer --toolchain --output --offline --gate --save --store --verbose --json --export-json --export-markdown --export-html --color --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --target)
+                    COMPREPLY=($(compgen -W "qemu-x86_64 qemu-aarch64" -- "${cur}"))
+                    return 0
+                    ;;
+                --libc)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --suite)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --filter)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --boots)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --layer)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --toolchain)
+                    COMPREPLY=($(compgen -W "zig gcc clang" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --gate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --save)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --export-json)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --export-markdown)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --export-html)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -848,7 +957,7 @@ _underpin() {
                     return 0
                     ;;
                 --target)
-                    COMPREPLY=($(compgen -W "qemu-x86_64 qemu-aarch64 oci oci-x86_64 oci-aarch64" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "qemu-x86_64 qemu-aarch64 rpi4 oci oci-x86_64 oci-aarch64" -- "${cur}"))
                     return 0
                     ;;
                 --layer)
@@ -871,12 +980,20 @@ _underpin() {
             return 0
             ;;
         underpin__subcmd__image__subcmd__run)
-            opts="-v -h -V --timeout --get --env --kvm --icount --memory --verbose --json --color --help --version"
+            opts="-v -h -V --runner --network --timeout --get --env --kvm --icount --memory --verbose --json --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --runner)
+                    COMPREPLY=($(compgen -W "auto runtime guest" -- "${cur}"))
+                    return 0
+                    ;;
+                --network)
+                    COMPREPLY=($(compgen -W "none host" -- "${cur}"))
+                    return 0
+                    ;;
                 --timeout)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1337,12 +1454,16 @@ _underpin() {
             return 0
             ;;
         underpin__subcmd__verify)
-            opts="-v -h -V --bindings --check --verbose --json --color --help --version"
+            opts="-v -h -V --bindings --check --emulator --verbose --json --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --emulator)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0

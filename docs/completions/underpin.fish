@@ -163,6 +163,8 @@ complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l color -d 'W
 always\t'Into files and pipes too'
 never\t'Never'"
 complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l file -d 'Make one file instead of a directory'
+complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l fuse -d 'Merge libraries into one also in a directory: it starts faster from ten libraries on'
+complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l no-fuse -d 'Keep each library of a --file separate'
 complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l force -d 'Replace a bundle that is there'
 complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l dry-run -d 'Show what would be included and write nothing'
 complete -c underpin -n "__fish_underpin_using_subcommand bundle" -s v -l verbose -d 'Show more: the short form says what it leaves out; twice: everything'
@@ -202,18 +204,19 @@ complete -c underpin -n "__fish_underpin_using_subcommand build" -s v -l verbose
 complete -c underpin -n "__fish_underpin_using_subcommand build" -l json -d 'Print one JSON document, of the form that docs/schemas describes'
 complete -c underpin -n "__fish_underpin_using_subcommand build" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand build" -s V -l version -d 'Print version'
-complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run sdk size sources doctor layer" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run compare sdk size sources doctor layer" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
 never\t'Never'"
-complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run sdk size sources doctor layer" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run sdk size sources doctor layer" -s V -l version -d 'Print version'
-complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run sdk size sources doctor layer" -f -a "build" -d 'Make an image of programs, their libraries and a kernel'
-complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run sdk size sources doctor layer" -f -a "run" -d 'Start an image, run a command in it, and bring its result back'
-complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run sdk size sources doctor layer" -f -a "sdk" -d 'Write the compilers of an image and its C library into a folder that can be moved'
-complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run sdk size sources doctor layer" -f -a "size" -d 'Show how many bytes of an image each package is, and how two images differ'
-complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run sdk size sources doctor layer" -f -a "sources" -d 'Write the sources of an image\'s packages into a folder, as licences such as the GPL ask of whoever hands the image on'
-complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run sdk size sources doctor layer" -f -a "doctor" -d 'Show what the programs of an image need that is not in it, and what is in it without need'
-complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run sdk size sources doctor layer" -f -a "layer" -d 'Show recipes and layers, and whether appends still apply'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run compare sdk size sources doctor layer" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run compare sdk size sources doctor layer" -s V -l version -d 'Print version'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run compare sdk size sources doctor layer" -f -a "build" -d 'Make an image of programs, their libraries and a kernel'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run compare sdk size sources doctor layer" -f -a "run" -d 'Start an image, run a command in it, and bring its result back'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run compare sdk size sources doctor layer" -f -a "compare" -d 'Compare twin images of several C libraries: packages, sizes, boots, memory, and suites of benchmarks that run in them'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run compare sdk size sources doctor layer" -f -a "sdk" -d 'Write the compilers of an image and its C library into a folder that can be moved'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run compare sdk size sources doctor layer" -f -a "size" -d 'Show how many bytes of an image each package is, and how two images differ'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run compare sdk size sources doctor layer" -f -a "sources" -d 'Write the sources of an image\'s packages into a folder, as licences such as the GPL ask of whoever hands the image on'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run compare sdk size sources doctor layer" -f -a "doctor" -d 'Show what the programs of an image need that is not in it, and what is in it without need'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run compare sdk size sources doctor layer" -f -a "layer" -d 'Show recipes and layers, and whether appends still apply'
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l target -d 'The machine, or a container (`oci`); for this processor if it is not given' -r -f -a "qemu-x86_64\t''
 qemu-aarch64\t''
 rpi4\t''
@@ -232,6 +235,17 @@ sd\t''"
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l size -d 'The size of the disk or card in MiB; if it is not given, what the files take and some room' -r
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -s o -l output -d 'The folder of the image; one of a machine that is there is brought up to date. A container\'s name that ends in .tar becomes one file instead of a folder' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l add -d 'Add a file or folder of this machine at a path of the image (may be repeated)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l include -d 'Add a file or folder of this machine at its own path, with the libraries of every ELF file in it: extension modules, plugins, data (may be repeated)' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l app -d 'Put an application\'s folder at /app of a container, and start there' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l malloc -d 'The allocator of a container\'s programs, preloaded: as for `underpin run --malloc`' -r
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l without -d 'Leave out what programs are known to open (may be repeated)' -r -f -a "ca-roots\t'Roots of certificates'
+zoneinfo\t'Zones of time'
+name-service\t'/etc/nsswitch.conf and glibc\'s modules of the name service'
+charsets\t'Charset modules of glibc'
+locale\t'The locale that a variable names'"
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l layer-per -d 'How a container\'s files are divided into layers [default: closure]' -r -f -a "package\t'One for each package'
+closure\t'Common files, libraries, programs'
+one\t'One for all'"
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l root -d 'Look for libraries, and for programs by path, inside this folder as if it were `/`' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l kernel -d 'Use this kernel instead of Debian\'s; virtio and the console must be built in' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l user -d 'As whom a container starts: UID, UID:GID, or a name of its /etc/passwd [default: 65532]' -r
@@ -247,6 +261,11 @@ complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l json -d 'Print one JSON document, of the form that docs/schemas describes'
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -s V -l version -d 'Print version'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from run" -l runner -d 'What runs an image for containers' -r -f -a "auto\t'A runtime if it works, or else a guest'
+runtime\t'runc or crun, or an error'
+guest\t'A guest in QEMU'"
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from run" -l network -d 'The network of a container: none, or this machine\'s (host)' -r -f -a "none\t'None'
+host\t'This machine\'s'"
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from run" -l timeout -d 'End the command after this many seconds in the guest' -r
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from run" -l get -d 'Bring a file back when the command has ended, to its own name here or to another place (may be repeated)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from run" -l env -d 'Set a variable for the command; it gets PATH, HOME and TERM, and none of this machine (may be repeated)' -r
@@ -261,6 +280,33 @@ complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from run" -l json -d 'Print one JSON document, of the form that docs/schemas describes'
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from run" -s V -l version -d 'Print version'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from compare" -l target -d 'The machine; for this processor if it is not given' -r -f -a "qemu-x86_64\t''
+qemu-aarch64\t''"
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from compare" -l libc -d 'The builds, the first of which the others are compared with; a word may name an allocator for the programs of the suites, as in musl+mimalloc' -r
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from compare" -l suite -d 'The suites: libc, os, system, cpu, alloc (Rust), or all' -r
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from compare" -l filter -d 'Only the row of this name; if there is none, those whose names have this text, or match it with `*` for any text. `SUITE:TEXT` is for one suite alone (may be repeated)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from compare" -l boots -d 'How often each image is started; if it is not given, as often as it takes to show a difference' -r
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from compare" -l timeout -d 'End a row after so many seconds of the guest\'s clock' -r
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from compare" -l layer -d 'Use the recipes and appends of this folder too (may be repeated)' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from compare" -l toolchain -d 'Build recipes and suites with this compiler' -r -f -a "zig\t'zig, with a C library for every processor'
+gcc\t'gcc, musl\'s wrapper of it, or a cross gcc'
+clang\t'clang with lld'"
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from compare" -s o -l output -d 'Keep the twins in this folder, each under the name of its build' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from compare" -l gate -d 'Fail if the whole interval of a row is past a limit, pass if all of it keeps to the limit: \'row:strlen<+3%\'' -r
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from compare" -l save -d 'Keep the records under this name' -r
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from compare" -l store -d 'The folder where records are kept' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from compare" -l export-json -d 'Write the JSON document to a file; `-`, here and below: to standard output, instead of the screen' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from compare" -l export-markdown -d 'Write Markdown tables' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from compare" -l export-html -d 'Write a page with tables and pictures' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from compare" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
+always\t'Into files and pipes too'
+never\t'Never'"
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from compare" -l quick -d 'The short form: a fifth of the work in each row'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from compare" -l offline -d 'Fail if something would have to be fetched'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from compare" -s v -l verbose -d 'Show more: the short form says what it leaves out; twice: everything'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from compare" -l json -d 'Print one JSON document, of the form that docs/schemas describes'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from compare" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from compare" -s V -l version -d 'Print version'
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from sdk" -l target -d 'The machine; the image\'s, or one with this processor, if it is not given' -r
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from sdk" -l libc -d 'The C library: musl or glibc; the image\'s if it is not given, else musl' -r
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from sdk" -l linkage -d 'How programs are linked: static, static-pie (the default with musl) or dynamic (the default with glibc)' -r
@@ -312,6 +358,7 @@ complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen
 glibc\t'glibc, with its loader'"
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from layer" -l target -d 'The machine that layers are selected by; for this processor if it is not given' -r -f -a "qemu-x86_64\t''
 qemu-aarch64\t''
+rpi4\t''
 oci\t''
 oci-x86_64\t''
 oci-aarch64\t''"
@@ -328,6 +375,7 @@ complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from layer" -l json -d 'Print one JSON document, of the form that docs/schemas describes'
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from layer" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from layer" -s V -l version -d 'Print version'
+complete -c underpin -n "__fish_underpin_using_subcommand bind" -l emulator -d 'With --fuse: QEMU\'s user emulator for programs of another processor, such as qemu-aarch64; by default the one that binfmt_misc names' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -l place -d 'Where new names are put; by default the cheapest place of each file' -r -f -a "cheapest\t'The cheapest at load'
 dead-strings\t'Bytes of .dynstr that nothing uses'
 page-padding\t'The padding after a read-only segment'
@@ -362,6 +410,7 @@ complete -c underpin -n "__fish_underpin_using_subcommand unbind" -s v -l verbos
 complete -c underpin -n "__fish_underpin_using_subcommand unbind" -l json -d 'Print one JSON document, of the form that docs/schemas describes'
 complete -c underpin -n "__fish_underpin_using_subcommand unbind" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand unbind" -s V -l version -d 'Print version'
+complete -c underpin -n "__fish_underpin_using_subcommand verify" -l emulator -d 'QEMU\'s user emulator for programs of another processor, such as qemu-aarch64, to ask their loaders too' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand verify" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
 never\t'Never'"

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-const VERBS: [&str; 22] = [
+const VERBS: [&str; 23] = [
     "survey",
     "tree",
     "check",
@@ -19,6 +19,7 @@ const VERBS: [&str; 22] = [
     "image",
     "image-build",
     "image-run",
+    "image-compare",
     "image-sdk",
     "image-size",
     "image-sources",
@@ -31,7 +32,7 @@ const VERBS: [&str; 22] = [
     "doctor",
 ];
 /// Verbs with a document of their own: `report` shows that of `bench`.
-const DOCUMENTS: [&str; 23] = [
+const DOCUMENTS: [&str; 24] = [
     "survey",
     "tree",
     "check",
@@ -45,6 +46,7 @@ const DOCUMENTS: [&str; 23] = [
     "build",
     "image-build",
     "image-run",
+    "image-compare",
     "image-sdk",
     "image-size",
     "image-sources",

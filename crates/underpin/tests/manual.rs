@@ -10,7 +10,7 @@ const VERBS: [&str; 14] = [
     "run", "doctor",
 ];
 /// Verbs with a document of their own: `report` shows that of `bench`.
-const DOCUMENTS: [&str; 19] = [
+const DOCUMENTS: [&str; 20] = [
     "survey",
     "tree",
     "check",
@@ -21,6 +21,7 @@ const DOCUMENTS: [&str; 19] = [
     "bundle",
     "image-build",
     "image-run",
+    "image-compare",
     "image-sdk",
     "image-size",
     "image-sources",
@@ -32,9 +33,10 @@ const DOCUMENTS: [&str; 19] = [
     "doctor",
 ];
 /// Verbs of a verb.
-const BELOW: [[&str; 2]; 7] = [
+const BELOW: [[&str; 2]; 8] = [
     ["image", "build"],
     ["image", "run"],
+    ["image", "compare"],
     ["image", "sdk"],
     ["image", "size"],
     ["image", "sources"],

@@ -150,12 +150,15 @@ impl Kind {
     }
 }
 
+/// A suite's program in a guest: its name, and the variable with the name of a second one that it starts.
+pub type Started = (String, Option<(&'static str, String)>);
+
 /// The programs of one build for guests.
 pub struct ForGuest {
     /// The files, each of another name.
     pub files: Vec<PathBuf>,
-    /// For each suite that was built: the name of its program, and its variable with the name of the second one.
-    pub programs: BTreeMap<Suite, (String, Option<(&'static str, String)>)>,
+    /// For each suite that was built, its program.
+    pub programs: BTreeMap<Suite, Started>,
     /// Why a suite was not built.
     pub failed: BTreeMap<Suite, String>,
     /// What the files are, in a few words.

@@ -152,7 +152,7 @@ impl<'a> Starter<'a> {
 
     fn order(&self, block: u32) -> Vec<usize> {
         let there = 0..self.twins.all.len();
-        if block % 2 == 0 { there.collect() } else { there.rev().collect() }
+        if block.is_multiple_of(2) { there.collect() } else { there.rev().collect() }
     }
 
     /// The rows of suites that were not built.
