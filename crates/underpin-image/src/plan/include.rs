@@ -93,7 +93,7 @@ impl Planner<'_> {
             let resolver = Resolver::new(&root, Environment::empty());
             for path in &self.included {
                 let name = path.as_os_str().as_bytes().as_bstr();
-                // What is no program and no library, such as an object file, is data.
+                // What is neither a program nor a library, such as an object file, is data.
                 let Ok(closure) = resolver.resolve(name, Depth::Findings) else { continue };
                 if closure.objects.first().map(|object| object.ident.machine) != Some(self.recipe.target.machine()) {
                     continue;
