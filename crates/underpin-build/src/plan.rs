@@ -302,14 +302,11 @@ fn without_cxx(toolchain: &Toolchain, libc: CLibrary) -> Option<String> {
         CompilerFamily::Clang => "libc++",
         _ => "libstdc++",
     };
-    Some(match libc {
-        CLibrary::Musl => {
-            format!("no C++ for musl: the distribution's {library} is glibc's; zig has one for musl (--toolchain zig)")
-        }
-        CLibrary::Glibc(_) => {
-            "no C++: the compiler came without one; install the package of the same name with g++ in it".to_owned()
-        }
-    })
+    let why = match libc {
+        CLibrary::Musl => format!(" for musl: the distribution's {library} is glibc's, and zig has one"),
+        CLibrary::Glibc(_) => ": the compiler came without one".to_owned(),
+    };
+    Some(format!("this build has no C++ compiler{why}; `underpin build --toolchains` shows how to get one"))
 }
 
 /// The source of a program that does nothing.

@@ -97,7 +97,7 @@ fn what_the_linker_or_a_makefile_finds_on_this_machine_is_not_linked_in_and_cxx_
     for (makefile, reason) in [
         ("$(CC) -o hello hello.c -lmvec", "libmvec.a is of this machine, and no recipe's"),
         ("$(CC) -I/usr/include -o hello hello.c", "`-I/usr/include` looks into this machine's own folders"),
-        ("$(CXX) -o hello hello.c", "no C++ for musl: the distribution's libstdc++ is glibc's"),
+        ("$(CXX) -o hello hello.c", "no C++ compiler for musl: the distribution's libstdc++ is glibc's"),
     ] {
         dir.write("my-layer/hello-src/Makefile", format!("hello: hello.c\n\t{makefile}\n"));
         let output = image(&dir, &[&BUILD[..], &["gcc", "--force"]].concat());

@@ -7,7 +7,6 @@ use crate::store::{hex, sha256_of};
 use crate::{ImageError, init};
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
-use std::io;
 use std::path::Path;
 use std::time::Duration;
 
@@ -93,20 +92,4 @@ fn reason(boot: &Boot) -> String {
 /// The trial's command does not run, so nothing comes.
 struct Nothing;
 
-impl Receiver for Nothing {
-    fn out(&mut self, _: &[u8]) -> io::Result<()> {
-        Ok(())
-    }
-    fn err(&mut self, _: &[u8]) -> io::Result<()> {
-        Ok(())
-    }
-    fn file(&mut self, _: usize, _: Result<u32, io::Error>) -> io::Result<()> {
-        Ok(())
-    }
-    fn file_data(&mut self, _: &[u8]) -> io::Result<()> {
-        Ok(())
-    }
-    fn file_end(&mut self, _: Result<(), io::Error>) -> io::Result<()> {
-        Ok(())
-    }
-}
+impl Receiver for Nothing {}

@@ -45,33 +45,48 @@ const FAREWELL: Duration = Duration::from_secs(2);
 /// How often requests to end are looked for.
 const SLICE: Duration = Duration::from_millis(100);
 
-/// Takes what the guest sends while it sends it.
+/// Takes what the guest sends while it sends it; what a receiver does not take is thrown away.
 pub trait Receiver {
     /// Standard output of the command.
     ///
     /// # Errors
     /// If it cannot be passed on; the boot ends then.
-    fn out(&mut self, bytes: &[u8]) -> io::Result<()>;
+    fn out(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let _ = bytes;
+        Ok(())
+    }
     /// Standard error of the command.
     ///
     /// # Errors
     /// As for [`Receiver::out`].
-    fn err(&mut self, bytes: &[u8]) -> io::Result<()>;
+    fn err(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let _ = bytes;
+        Ok(())
+    }
     /// A file that was asked for begins: its place in the request and its mode, or why it cannot be read.
     ///
     /// # Errors
     /// As for [`Receiver::out`].
-    fn file(&mut self, index: usize, mode: Result<u32, io::Error>) -> io::Result<()>;
+    fn file(&mut self, index: usize, mode: Result<u32, io::Error>) -> io::Result<()> {
+        let _ = (index, mode);
+        Ok(())
+    }
     /// Bytes of that file.
     ///
     /// # Errors
     /// As for [`Receiver::out`].
-    fn file_data(&mut self, bytes: &[u8]) -> io::Result<()>;
+    fn file_data(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let _ = bytes;
+        Ok(())
+    }
     /// That file has ended, whole or not.
     ///
     /// # Errors
     /// As for [`Receiver::out`].
-    fn file_end(&mut self, whole: Result<(), io::Error>) -> io::Result<()>;
+    fn file_end(&mut self, whole: Result<(), io::Error>) -> io::Result<()> {
+        let _ = whole;
+        Ok(())
+    }
 }
 
 /// How a boot ended.

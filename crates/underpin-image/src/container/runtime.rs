@@ -66,7 +66,11 @@ impl Runtime {
                 "--force".into(),
                 id.into(),
             ];
-            self.spawn(&words, Streams::default())?.run(&[], Limits::time(FAREWELL))?;
+            // It warns of control groups that it has to try twice.
+            let null =
+                fs::File::options().read(true).write(true).open("/dev/null").map_err(ImageError::io("/dev/null"))?;
+            let streams = Streams { error: Some(null.into()), ..Streams::default() };
+            self.spawn(&words, streams)?.run(&[], Limits::time(FAREWELL))?;
         }
         // The number of the process is written once it exists.
         if end != RunEnd::Interrupted && end != RunEnd::TimedOut && !started.exists() {

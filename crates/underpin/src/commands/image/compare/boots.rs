@@ -286,20 +286,4 @@ impl Receiver for Heard {
         self.text.extend_from_slice(bytes);
         Ok(())
     }
-
-    fn err(&mut self, _: &[u8]) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn file(&mut self, _: usize, _: Result<u32, io::Error>) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn file_data(&mut self, _: &[u8]) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn file_end(&mut self, _: Result<(), io::Error>) -> io::Result<()> {
-        Ok(())
-    }
 }
