@@ -215,8 +215,10 @@ fn bindings(program: &Path, folder: &Path, sum: &mut Sum) -> anyhow::Result<()> 
             to.iter().all(|to| if *to == fused { !then.is_disjoint(&members) } else { then.contains(&own(to)) })
         };
         let right = if *from == fused {
+            // Of all members together: the address of a function may be the program's where a call of it is not (the
+            // canonical PLT entries of programs at fixed addresses).
             let then = members.iter().filter_map(|member| before.get(&(member.clone(), symbol.clone())));
-            then.into_iter().any(wanted)
+            wanted(&then.flatten().cloned().collect())
         } else {
             before.get(&(own(from), symbol.clone())).is_some_and(wanted)
         };
