@@ -162,21 +162,8 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
     use super::*;
+    use crate::guest::tests::header;
     use crate::guest::{GuestBoot, rows_of};
-    use underpin_bench::{Machine, Rules};
-
-    fn header() -> Header {
-        Header {
-            started: 1,
-            underpin: "0".to_owned(),
-            machine: Machine::default(),
-            variants: Vec::new(),
-            reference: 0,
-            rules: Rules::default(),
-            load: None,
-            row: None,
-        }
-    }
 
     fn builds() -> Vec<Build> {
         ["glibc", "musl"].map(|name| Build { name: name.to_owned(), description: String::new(), emulator: None }).into()

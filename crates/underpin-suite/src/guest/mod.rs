@@ -212,6 +212,20 @@ mod tests {
     use crate::find;
     use underpin_bench::{Machine, Metric, Rules};
 
+    /// Of a run of which nothing else matters.
+    pub(super) fn header() -> Header {
+        Header {
+            started: 1,
+            underpin: "0".to_owned(),
+            machine: Machine::default(),
+            variants: Vec::new(),
+            reference: 0,
+            rules: Rules::default(),
+            load: None,
+            row: None,
+        }
+    }
+
     fn line(row: &str, ns: f64) -> String {
         format!(
             "@row libc:{row}\n{{\"row\":\"{row}\",\"ns\":{ns},\"operations\":1,\"repetitions\":5,\"virtual\":0,\"resident\":0,\
@@ -253,16 +267,7 @@ mod tests {
             boot(1, 1, crash),
             boot(0, 1, &line("strlen", 11.0)),
         ];
-        let header = Header {
-            started: 1,
-            underpin: "0".to_owned(),
-            machine: Machine::default(),
-            variants: Vec::new(),
-            reference: 0,
-            rules: Rules::default(),
-            load: None,
-            row: None,
-        };
+        let header = header();
         let rows = [find("libc", "strlen").unwrap(), find("libc", "memset").unwrap()];
         let down = ("libc:memset".to_owned(), Failure { build: 0, reason: "the guest went down".to_owned() });
         let runs = rows_of(&boots, &rows, &[build("glibc"), build("musl")], &[down], &header);
