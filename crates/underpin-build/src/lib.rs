@@ -9,6 +9,7 @@
 //! nothing, and starts programs only to ask toolchains what they are ([`toolchain`]); a build's commands are run by the caller.
 #![forbid(unsafe_code)]
 
+mod advice;
 mod built;
 mod cargo_config;
 mod confirm;
@@ -24,6 +25,7 @@ pub mod tool;
 pub mod toolchain;
 mod work;
 
+pub use advice::advice;
 pub use built::{Artifact, Outputs, PlaceError, is_folder, may_replace, place};
 pub use confirm::{Confirmation, Fact, confirm};
 pub use error::BuildError;

@@ -222,7 +222,10 @@ impl Plan {
 fn key(request: &Request, project: &Project, toolchains: &Toolchains) -> String {
     let mut hash = Sha256::new();
     let compiler = request.compiler.map_or("", |family| family.name());
-    let words = [request.spec.to_string(), request.spec.processor.to_string(), request.spec.goal.name().to_owned()];
+    // Another underpin may have its compilers called otherwise, which make does not notice either.
+    let underpin = env!("CARGO_PKG_VERSION").to_owned();
+    let spec = request.spec;
+    let words = [spec.to_string(), spec.processor.to_string(), spec.goal.name().to_owned(), underpin];
     let folder = project.folder().as_os_str().as_bytes();
     for text in words.iter().map(String::as_bytes).chain([compiler.as_bytes(), folder]) {
         hash.update(text);

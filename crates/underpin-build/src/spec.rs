@@ -397,6 +397,14 @@ impl Spec {
         format!("{processor}-unknown-linux-{}", self.libc.of_triple())
     }
 
+    /// Whether libraries of this machine may be linked: they are for its own C library and processor.
+    #[must_use]
+    pub fn uses_machines_libraries(&self) -> bool {
+        self.libc == CLibrary::Glibc(None)
+            && self.linkage == Linkage::Dynamic
+            && Processor::host() == Some(self.processor)
+    }
+
     /// What the names of an SDK's tools begin with: no distribution's begin so.
     #[must_use]
     pub fn prefix(&self) -> String {

@@ -8,10 +8,10 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use underpin_build::tool::{
-    Compiler, FOLDER_VARIABLE, Invocation, LINKER_VARIABLE, PLAN_FILE, Strict, Surroundings, Tool, ToolPlan, invoke,
-    response_file,
+    Compiler, FOLDER_VARIABLE, Invocation, LINKER_VARIABLE, PLAN_FILE, Strict, Surroundings, Tool, ToolPlan, apart,
+    invoke, response_file,
 };
 
 /// The exit status for a command that is not found, as shells have it.
@@ -48,21 +48,51 @@ fn become_tool(tool: Tool, folder: &Path, plan: &[u8], arguments: &[OsString]) -
     let linker = env::var_os(LINKER_VARIABLE);
     let cxx_library = |compiler: &Compiler| cxx_library(compiler, folder);
     let around = Surroundings { folder, linker: linker.as_deref(), response: &response, cxx_library: &cxx_library };
-    let invocation = match invoke(&plan, tool, arguments, around) {
-        Ok(invocation) => invocation,
+    let mut calls = apart(&plan, tool, arguments, &response).unwrap_or_else(|| vec![arguments.to_vec()]);
+    let last = calls.pop().unwrap_or_default();
+    for arguments in calls {
+        let status = match command(&plan, tool, &arguments, around) {
+            Ok((mut command, _)) => command.status(),
+            Err(error) => return refused(&error),
+        };
+        match status {
+            Ok(status) if status.success() => {}
+            Ok(status) => return code(status),
+            Err(error) => return refused(&error),
+        }
+    }
+    let (mut command, watches) = match command(&plan, tool, &last, around) {
+        Ok(command) => command,
         Err(error) => return refused(&error),
     };
-    let mut command = Command::new(&invocation.program);
-    match in_file(&invocation, folder) {
-        Ok(Some(word)) => command.args(&invocation.arguments[..invocation.first]).arg(word),
-        Ok(None) => command.args(&invocation.arguments),
-        Err(error) => return refused(&format!("cannot write into {}: {error}", folder.display())),
-    };
-    command.envs(invocation.environment);
-    if let (true, Some(strict)) = (invocation.watched, &plan.strict) {
+    if let (true, Some(strict)) = (watches, &plan.strict) {
         return watched(command, &plan, strict, folder).unwrap_or_else(|error| refused(&error));
     }
-    refused(&format!("cannot start {}: {}", invocation.program.display(), command.exec()))
+    let error = command.exec();
+    refused(&format!("cannot start {}: {error}", command.get_program().display()))
+}
+
+/// The command of one call, and whether the files of its link are to be looked at afterwards.
+fn command(
+    plan: &ToolPlan,
+    tool: Tool,
+    arguments: &[OsString],
+    around: Surroundings<'_>,
+) -> Result<(Command, bool), Box<dyn std::error::Error>> {
+    let invocation = invoke(plan, tool, arguments, around)?;
+    let mut command = Command::new(&invocation.program);
+    match in_file(&invocation, around.folder) {
+        Ok(Some(word)) => command.args(&invocation.arguments[..invocation.first]).arg(word),
+        Ok(None) => command.args(&invocation.arguments),
+        Err(error) => return Err(format!("cannot write into {}: {error}", around.folder.display()).into()),
+    };
+    command.envs(invocation.environment);
+    Ok((command, invocation.watched))
+}
+
+/// The exit code of a tool that failed.
+fn code(status: ExitStatus) -> ExitCode {
+    ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
 }
 
 /// A link, and then whether what it took may be in the program.
@@ -72,8 +102,7 @@ fn watched(mut command: Command, plan: &ToolPlan, strict: &Strict, folder: &Path
     let files = fs::read(&list).unwrap_or_default();
     let _ = fs::remove_file(&list);
     if !status.success() {
-        let code = status.code().and_then(|code| u8::try_from(code).ok());
-        return Ok(ExitCode::from(code.unwrap_or(1)));
+        return Ok(code(status));
     }
     if let Err(leak) = strict.linked(&files, plan.spec.libc, &|path| plan.names(path)) {
         crate::screen::note(&leak);

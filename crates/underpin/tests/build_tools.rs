@@ -223,6 +223,20 @@ fn a_build_for_riscv_runs_and_says_that_musls_own_malloc_serves_it() {
     }
 }
 
+#[test]
+fn one_call_of_zig_compiles_several_sources_into_an_object_each() {
+    let Some(zig) = every_zig().into_iter().next() else { return };
+    let dir = Fixture::new();
+    dir.write("several/one.c", "int one(void) { return 1; }\n");
+    dir.write("several/two.c", "int two(void) { return 2; }\n");
+    let main = "#include <stdio.h>\nint one(void), two(void);\nint main(void) { printf(\"%d\\n\", one() + two()); }\n";
+    dir.write("several/main.c", main);
+    let rules = ["$(CC) -c one.c two.c", "$(AR) rcs libboth.a one.o two.o", "$(CC) main.c libboth.a -o main"];
+    dir.write("several/Makefile", format!("main: main.c\n\t{}\n", rules.join("\n\t")));
+    must(build(&dir, Some(&zig), &["several", "--cc", "zig", "-o", "made"]));
+    assert_eq!(says(&mut Command::new(dir.join("made"))), "3\n");
+}
+
 /// C++ that throws, catches and writes, called from Rust that panics and catches.
 const CXX_CALLED: &str = r#"
 #include <iostream>

@@ -195,7 +195,7 @@ fn toolchain_file(folder: &Path, context: &Context<'_>, users: Option<&str>) -> 
             set("CMAKE_CROSSCOMPILING_EMULATOR", &words.join(";"));
         }
     }
-    if !shared::uses_machines_libraries(context) {
+    if !context.spec.uses_machines_libraries() {
         // Libraries below /usr are this machine's, for its own C library.
         let root = shared::empty_root(context);
         let own = folder.display().to_string();

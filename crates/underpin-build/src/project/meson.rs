@@ -37,7 +37,7 @@ pub fn plan(folder: &Path, context: &Context<'_>) -> Result<Planned, BuildError>
     let file = context.work.join("meson.ini");
     let text = |path: &Path| path.display().to_string();
     let says = |names: &[&str]| context.words.iter().any(|word| names.iter().any(|name| word.contains(name)));
-    let own = shared::uses_machines_libraries(context);
+    let own = context.spec.uses_machines_libraries();
     let mut arguments = vec!["setup".to_owned(), text(&results), text(&folder)];
     arguments.extend([if own { "--native-file" } else { "--cross-file" }.to_owned(), text(&file)]);
     let is_static = context.spec.linkage.is_static();

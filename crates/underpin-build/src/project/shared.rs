@@ -3,7 +3,7 @@
 use super::{Context, Copy};
 use crate::tool::{Dialect, Tool};
 use crate::toolchain::Toolchain;
-use crate::{BuildError, CLibrary, Linkage, Processor, Spec};
+use crate::{BuildError, CLibrary, Processor, Spec};
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -60,12 +60,6 @@ fn has_glibc() -> bool {
         .any(|loader| Path::new(loader).exists())
 }
 
-/// Whether libraries of this machine may be linked: they are for its own C library.
-pub fn uses_machines_libraries(context: &Context<'_>) -> bool {
-    let spec = context.spec;
-    spec.libc == CLibrary::Glibc(None) && spec.linkage == Linkage::Dynamic && Processor::host() == Some(spec.processor)
-}
-
 /// What runs a program of another processor, if installed: `qemu-aarch64`, with the other's libraries if it needs any.
 #[must_use]
 pub fn emulator(spec: &Spec) -> Option<Vec<String>> {
@@ -107,7 +101,7 @@ pub fn variables(context: &Context<'_>) -> Vec<(String, String)> {
 /// Variables that keep this machine's own libraries out of a build for another C library or processor.
 pub fn around(context: &Context<'_>) -> Vec<(String, String)> {
     let mut variables = caches(context);
-    if !uses_machines_libraries(context) {
+    if !context.spec.uses_machines_libraries() {
         // What pkg-config finds by default is for this machine's C library.
         let users = ["PKG_CONFIG_LIBDIR", "PKG_CONFIG_SYSROOT_DIR"].iter().any(|name| std::env::var_os(name).is_some());
         if !users {

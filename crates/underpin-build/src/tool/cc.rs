@@ -1,6 +1,6 @@
 //! `cc` and `c++`: what a build system asks of a compiler, in the dialect of the one available.
 
-use super::options::{Purpose, purpose};
+use super::options::{Purpose, inputs, purpose};
 use super::{Compiler, Dialect, Invocation, STATIC_PIE, Surroundings, ToolPlan, linkage_option, mapped};
 use crate::{CLibrary, Linkage, Processor, Spec};
 use std::ffi::{OsStr, OsString};
@@ -33,6 +33,21 @@ pub fn invoke(plan: &ToolPlan, compiler: &Compiler, arguments: &[OsString], arou
         line.0.extend(mapped("-ffile-prefix-map=", around.folder));
     }
     line.finish(compiler)
+}
+
+/// One call for each source of a compilation. `zig cc -c a.c b.c` (0.15) makes a single `a.o` of both, and with `-S` nothing at
+/// all, without a word; other compilers make one file for each source. `None`: one call will do.
+pub fn apart(compiler: &Compiler, arguments: &[OsString]) -> Option<Vec<Vec<OsString>>> {
+    let makes_files = arguments.iter().any(|word| word == "-c" || word == "-S");
+    if compiler.dialect != Dialect::Zig || !makes_files || purpose(arguments) != Purpose::Compile {
+        return None;
+    }
+    let sources = inputs(arguments);
+    let with_only = |source: usize| {
+        let kept = arguments.iter().enumerate().filter(|(at, _)| *at == source || !sources.contains(at));
+        kept.map(|(_, word)| word.clone()).collect()
+    };
+    (sources.len() > 1).then(|| sources.iter().map(|source| with_only(*source)).collect())
 }
 
 /// The language of a source on standard input. Without it zig passes its own target on to clang, which knows no version of glibc

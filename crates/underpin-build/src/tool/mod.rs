@@ -250,6 +250,23 @@ pub fn invoke(
     Ok(Invocation { from_file, watched: plan.watches(tool, &words), ..expanded(plan, tool, &words, around)? })
 }
 
+/// The arguments of several calls that one call of a tool becomes, one after the other ([`invoke`] each); `None` if it stays one,
+/// as nearly all do.
+#[must_use]
+pub fn apart(
+    plan: &ToolPlan,
+    tool: Tool,
+    arguments: &[OsString],
+    response: &dyn Fn(&OsStr) -> Option<Vec<u8>>,
+) -> Option<Vec<Vec<OsString>>> {
+    let compiler = match tool {
+        Tool::Cc => plan.cc.as_ref()?,
+        Tool::Cxx => plan.cxx.as_ref()?,
+        _ => return None,
+    };
+    cc::apart(compiler, &response::expand(arguments, response))
+}
+
 /// The command of a tool without response files.
 fn expanded(
     plan: &ToolPlan,

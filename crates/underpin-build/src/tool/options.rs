@@ -58,21 +58,43 @@ const WITH_VALUE: [&str; 34] = [
 /// What a call is for. Response files are expanded before.
 pub fn purpose(arguments: &[OsString]) -> Purpose {
     let mut seen = Seen::default();
+    for (_, word) in words(arguments) {
+        match word {
+            Word::Option(word) => {
+                seen.input |= word.starts_with("-l");
+                seen.word(word);
+            }
+            Word::Input => seen.input = true,
+        }
+    }
+    seen.purpose()
+}
+
+/// Where the files that are compiled or linked stand among the arguments.
+pub fn inputs(arguments: &[OsString]) -> Vec<usize> {
+    words(arguments).filter(|(_, word)| matches!(word, Word::Input)).map(|(at, _)| at).collect()
+}
+
+enum Word<'a> {
+    Option(&'a str),
+    Input,
+}
+
+/// The arguments without the values of options, with their places.
+fn words(arguments: &[OsString]) -> impl Iterator<Item = (usize, Word<'_>)> {
     let mut takes_value = false;
-    for argument in arguments {
+    arguments.iter().enumerate().filter_map(move |(at, argument)| {
         if std::mem::take(&mut takes_value) {
-            continue;
+            return None;
         }
         match argument.to_str() {
             Some(word) if word.starts_with('-') && word.len() > 1 => {
                 takes_value = WITH_VALUE.contains(&word);
-                seen.input |= word.starts_with("-l");
-                seen.word(word);
+                Some((at, Word::Option(word)))
             }
-            _ => seen.input = true,
+            _ => Some((at, Word::Input)),
         }
-    }
-    seen.purpose()
+    })
 }
 
 #[derive(Default)]
@@ -133,6 +155,14 @@ mod tests {
         for question in ["--version", "-v", "-print-search-dirs", "-dumpmachine", "-o a"] {
             assert_eq!(of(question), Purpose::Question, "{question}");
         }
+    }
+
+    #[test]
+    fn inputs_are_neither_options_nor_their_values() {
+        let at = |line: &str| inputs(&line.split_whitespace().map(OsString::from).collect::<Vec<_>>());
+        assert_eq!(at("-c a.c -I include b.c -O2"), [1, 4]);
+        assert_eq!(at("-c -MF a.d -x c -"), [5]);
+        assert_eq!(at("-lm --version"), [0; 0]);
     }
 
     #[test]

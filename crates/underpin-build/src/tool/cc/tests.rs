@@ -1,6 +1,7 @@
 use super::super::{Compiler, Dialect, Surroundings, Tool, ToolPlan, invoke};
+use super::apart;
 use crate::{Allocator, CLibrary, GlibcVersion, Goal, Linkage, Processor, Spec};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 fn spec(libc: CLibrary, linkage: Linkage) -> Spec {
@@ -172,4 +173,24 @@ fn the_linkers_version_is_asked_of_the_linker_that_links() {
     let asked = invoke(&plan, Tool::Cc, &["-Wl,--version".into()], around).unwrap();
     assert_eq!(asked.arguments, ["-fuse-ld=lld", "-Wl,--version"]);
     assert_eq!(invoke(&plan, Tool::Cxx, &[], around).unwrap_err().to_string(), "no C++ here");
+}
+
+#[test]
+fn every_source_of_a_compilation_by_zig_is_a_call_of_its_own() {
+    let of = |dialect, arguments: &str| {
+        let words: Vec<OsString> = arguments.split_whitespace().map(OsString::from).collect();
+        apart(&compiler(dialect), &words).map(|calls| {
+            calls.iter().map(|words| words.join(OsStr::new(" ")).into_string().unwrap()).collect::<Vec<_>>()
+        })
+    };
+    assert_eq!(
+        of(Dialect::Zig, "-O2 -c a.c -I include b.c -Wall").unwrap(),
+        ["-O2 -c a.c -I include -Wall", "-O2 -c -I include b.c -Wall"]
+    );
+    assert_eq!(of(Dialect::Zig, "-S a.c b.c").unwrap(), ["-S a.c", "-S b.c"]);
+    for one in ["-c a.c -o a.o", "a.c b.c -o program", "-E a.c b.c", "-MM a.c b.c", "-c", "--version"] {
+        assert_eq!(of(Dialect::Zig, one), None, "{one}");
+    }
+    assert_eq!(of(Dialect::Own, "-c a.c b.c"), None);
+    assert_eq!(of(Dialect::Foreign, "-c a.c b.c"), None);
 }

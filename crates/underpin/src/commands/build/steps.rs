@@ -128,8 +128,10 @@ fn failure(plan: &Plan, step: &Step, end: RunEnd, log: &Path) -> String {
     let last = lines[lines.len().saturating_sub(LAST_LINES)..].join("\n");
     let told = if last.is_empty() { String::new() } else { format!(":\n{last}\n") };
     // Repeating a refused command would be refused again: then the advice is the other way.
-    let next = plan.project.advice(&said.to_str_lossy()).unwrap_or_else(|| format!("to repeat it: {}", shell(step)));
-    format!("{} failed ({how}){told}\n{next}", step.words)
+    let said = said.to_str_lossy();
+    let next = plan.project.advice(&said).unwrap_or_else(|| format!("to repeat it: {}", shell(step)));
+    let advice = underpin_build::advice(&plan.spec, &said).map_or(String::new(), |advice| format!("{advice}\n"));
+    format!("{} failed ({how}){told}\n{advice}{next}", step.words)
 }
 
 /// A command in shell syntax.

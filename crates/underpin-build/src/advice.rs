@@ -1,0 +1,146 @@
+//! What a failed build's own words show that its user could do.
+
+use crate::{Allocator, Spec};
+
+/// Functions of jemalloc beyond malloc's own (jemalloc(3)).
+const OF_JEMALLOC: [&str; 11] = [
+    "mallocx",
+    "rallocx",
+    "xallocx",
+    "sallocx",
+    "dallocx",
+    "sdallocx",
+    "nallocx",
+    "mallctl",
+    "mallctlnametomib",
+    "mallctlbymib",
+    "malloc_stats_print",
+];
+
+/// Words before the name of a symbol that nothing defines: GNU ld, and lld.
+const UNDEFINED: [&str; 2] = ["undefined reference to `", "undefined symbol: "];
+
+/// Words before the name of a library that is not found: GNU ld, lld, zig.
+const NO_LIBRARY: [&str; 3] =
+    ["cannot find -l", "unable to find library -l", "unable to find dynamic system library '"];
+
+/// One sentence for a failure whose cause is the choice of what is built; `None` if its words show no such thing.
+#[must_use]
+pub fn advice(spec: &Spec, said: &str) -> Option<String> {
+    of_allocator(spec, said).or_else(|| of_library(spec, said))
+}
+
+/// The program calls an allocator by its own functions, and another one was to be linked in.
+fn of_allocator(spec: &Spec, said: &str) -> Option<String> {
+    let name = named(said, &UNDEFINED).find(|name| OF_JEMALLOC.contains(name) || name.starts_with("mi_"))?;
+    let wanted = if name.starts_with("mi_") { Allocator::Mimalloc } else { Allocator::Jemalloc };
+    let allocator = wanted.name();
+    (spec.allocator != wanted).then(|| {
+        format!(
+            "the program calls {allocator}'s own function {name}: build it with --malloc {allocator}, or with its own option for \
+             the C library's malloc"
+        )
+    })
+}
+
+/// A library that this machine may have, but for another C library or processor.
+fn of_library(spec: &Spec, said: &str) -> Option<String> {
+    if spec.uses_machines_libraries() {
+        return None;
+    }
+    let what = match named(said, &NO_LIBRARY).next() {
+        Some(name) => format!("the library {name}"),
+        None if misses_something(said) => "what it did not find".to_owned(),
+        None => return None,
+    };
+    Some(format!(
+        "{what} must be there for this build's C library, whatever this machine has: build it into a folder DIR with the variables \
+         of `underpin build --print-env`, then build this with PKG_CONFIG_LIBDIR=DIR/lib/pkgconfig, CPPFLAGS=-IDIR/include and \
+         LDFLAGS=-LDIR/lib"
+    ))
+}
+
+/// Whether a configuration ended because of a library, as configure scripts, pkg-config, CMake and meson say it. Before the end
+/// they say the same of what they can do without.
+fn misses_something(said: &str) -> bool {
+    const LAST: usize = 12;
+    let has = |line: &str, words: &[&str]| words.iter().any(|word| line.contains(word));
+    said.lines().rev().take(LAST).any(|line| {
+        let is_error = has(line, &["error", "ERROR", "Error"]);
+        let is_library = has(line, &["ependency", "ibrary", "lib", "eader", ".h:"]);
+        has(line, &["Could NOT find", "No package '"])
+            || is_error && is_library && has(line, &["not found", "missing", "required", "No such file"])
+    })
+}
+
+/// The names behind one of these words.
+fn named<'t>(said: &'t str, before: &'t [&str]) -> impl Iterator<Item = &'t str> {
+    let of_line = move |line: &'t str| before.iter().find_map(|words| Some(line.split_once(words)?.1));
+    let is_name = |char: char| char.is_alphanumeric() || "_+-.".contains(char);
+    said.lines().filter_map(of_line).map(move |rest| rest.split(|char| !is_name(char)).next().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CLibrary, Goal, Linkage, Processor};
+
+    fn spec(allocator: Allocator) -> Spec {
+        Spec {
+            processor: Processor::X86_64,
+            libc: CLibrary::Musl,
+            linkage: Linkage::StaticPie,
+            allocator,
+            goal: Goal::Balanced,
+            overlay: true,
+        }
+    }
+
+    #[test]
+    fn a_call_of_another_allocators_own_function_names_that_allocator() {
+        let gnu = "/usr/bin/ld: zmalloc.o: in function `a':\n/b/zmalloc.c:184: undefined reference to `mallocx'\n";
+        let lld = "ld.lld: error: undefined symbol: mi_collect\n>>> referenced by a.c\n";
+        for (said, name) in [(gnu, "--malloc jemalloc"), (lld, "--malloc mimalloc")] {
+            assert!(advice(&spec(Allocator::Snmalloc), said).unwrap().contains(name), "{said}");
+        }
+        assert_eq!(advice(&spec(Allocator::Jemalloc), gnu), None);
+        assert_eq!(advice(&spec(Allocator::Snmalloc), "undefined reference to `mallocxy'"), None);
+    }
+
+    #[test]
+    fn a_library_that_is_not_found_is_to_be_built_for_the_same_c_library() {
+        for said in [
+            "/usr/bin/ld: cannot find -lncurses: No such file or directory",
+            "ld.lld: error: unable to find library -lncurses",
+            "error: unable to find dynamic system library 'ncurses' using strategy 'paths_first'",
+        ] {
+            let told = advice(&spec(Allocator::Mimalloc), said).unwrap();
+            assert!(told.contains("the library ncurses must be there") && told.contains("--print-env"), "{told}");
+        }
+        let of_machine = Spec { libc: CLibrary::Glibc(None), linkage: Linkage::Dynamic, ..spec(Allocator::System) };
+        if Processor::host() == Some(Processor::X86_64) {
+            assert_eq!(advice(&of_machine, "cannot find -lncurses"), None);
+        }
+    }
+
+    #[test]
+    fn a_configuration_that_ended_for_want_of_a_library_gets_the_same_advice_and_no_other_one_does() {
+        for said in [
+            "checking for event.h... no\nconfigure: error: \"libevent not found\"\n",
+            "../meson.build:12:9: ERROR: Dependency \"glib-2.0\" not found, tried pkgconfig and cmake\n",
+            "CMake Error: Could NOT find OpenSSL (missing: OPENSSL_CRYPTO_LIBRARY)\n",
+            "configure: error: in `/b':\nNo package 'libpcre2-8' found\n",
+            "a.c:1:10: fatal error: curses.h: No such file or directory\ncompilation terminated.\n",
+        ] {
+            let told = advice(&spec(Allocator::Mimalloc), said);
+            assert!(told.is_some_and(|told| told.contains("what it did not find must be there")), "{said}");
+        }
+        for said in [
+            "a.c:3:1: error: unknown type name 'foo'\nmake: *** [Makefile:3: a.o] Error 1\n",
+            "ERROR: Program 'nasm' not found or not executable\n",
+            "make: *** No rule to make target 'all'.  Stop.\n",
+        ] {
+            assert_eq!(advice(&spec(Allocator::Mimalloc), said), None, "{said}");
+        }
+    }
+}
