@@ -58,6 +58,11 @@ pub fn processor() -> String {
     first("/proc/cpuinfo", "model name")
 }
 
+/// The processors' kind for a page that keeps tables of several: two families of one name differ a lot.
+pub fn family() -> String {
+    format!("{}, family {}", processor(), first("/proc/cpuinfo", "cpu family"))
+}
+
 /// The load average of the last minute (proc_loadavg(5)).
 pub fn load() -> String {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();

@@ -31,7 +31,7 @@ const SECTION: &str = "\n## On ";
 /// # Errors
 /// If libtree or ldd is missing (`cargo xtask test --install` brings them).
 pub fn run(rounds: usize) -> anyhow::Result<String> {
-    let kind = table::processor();
+    let kind = table::family();
     let section = section(rounds)?;
     let before = fs::read_to_string("docs/bench/tree.md").unwrap_or_default();
     Ok(page(&before, &kind, &section))
