@@ -25,6 +25,7 @@ const VERBS: [&str; 23] = [
     "image-sources",
     "image-layer",
     "image-doctor",
+    "image-fips",
     "storm",
     "bench",
     "report",
@@ -32,7 +33,7 @@ const VERBS: [&str; 23] = [
     "doctor",
 ];
 /// Verbs with a document of their own: `report` shows that of `bench`.
-const DOCUMENTS: [&str; 24] = [
+const DOCUMENTS: [&str; 25] = [
     "survey",
     "tree",
     "check",
@@ -52,6 +53,7 @@ const DOCUMENTS: [&str; 24] = [
     "image-sources",
     "image-layer",
     "image-doctor",
+    "image-fips",
     "storm",
     "bench",
     "suite",

@@ -22,6 +22,14 @@ pub enum ImageError {
         /// Why, and what to do.
         reason: String,
     },
+    /// A FIPS provider that cannot be put into an image.
+    #[error("--fips: {}: {reason}", path.display())]
+    Fips {
+        /// The module.
+        path: PathBuf,
+        /// What is wrong with it, and what to do.
+        reason: String,
+    },
     /// Two entries of one name.
     #[error("`/{}` is in the image already: remove one of the two", path.display())]
     Duplicate {

@@ -28,6 +28,7 @@ pub mod boot;
 pub mod container;
 pub mod doctor;
 pub mod error;
+pub mod fips;
 pub mod image;
 pub mod init;
 pub mod installed;

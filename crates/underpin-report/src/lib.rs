@@ -34,6 +34,7 @@ pub use document::fuse::FuseDocument;
 pub use document::image::{ImageBuildDocument, ImageRunDocument};
 pub use document::image_compare::ImageCompareDocument;
 pub use document::image_doctor::ImageDoctorDocument;
+pub use document::image_fips::ImageFipsDocument;
 pub use document::image_layer::ImageLayerDocument;
 pub use document::image_sdk::ImageSdkDocument;
 pub use document::image_size::ImageSizeDocument;

@@ -27,13 +27,14 @@ const DOCUMENTS: [&str; 20] = [
     "image-sources",
     "image-layer",
     "image-doctor",
+    "image-fips",
     "storm",
     "bench",
     "run",
     "doctor",
 ];
 /// Verbs of a verb.
-const BELOW: [[&str; 2]; 8] = [
+const BELOW: [[&str; 2]; 9] = [
     ["image", "build"],
     ["image", "run"],
     ["image", "compare"],
@@ -42,6 +43,7 @@ const BELOW: [[&str; 2]; 8] = [
     ["image", "sources"],
     ["image", "layer"],
     ["image", "doctor"],
+    ["image", "fips"],
 ];
 
 fn docs() -> PathBuf {

@@ -16,6 +16,7 @@ pub mod gain;
 pub mod image;
 pub mod image_compare;
 pub mod image_doctor;
+pub mod image_fips;
 pub mod image_layer;
 pub mod image_sdk;
 pub mod image_size;
@@ -94,13 +95,15 @@ pub enum Verb {
     Doctor,
     /// `underpin image doctor`.
     ImageDoctor,
+    /// `underpin image fips`.
+    ImageFips,
     /// `underpin image layer`.
     ImageLayer,
 }
 
 impl Verb {
     /// All of them, in the order of the manual.
-    pub const ALL: [Verb; 24] = [
+    pub const ALL: [Verb; 25] = [
         Verb::Tree,
         Verb::Check,
         Verb::Tags,
@@ -124,6 +127,7 @@ impl Verb {
         Verb::Run,
         Verb::Doctor,
         Verb::ImageDoctor,
+        Verb::ImageFips,
         Verb::ImageLayer,
     ];
 
@@ -154,6 +158,7 @@ impl Verb {
             Verb::Run => "run",
             Verb::Doctor => "doctor",
             Verb::ImageDoctor => "image-doctor",
+            Verb::ImageFips => "image-fips",
             Verb::ImageLayer => "image-layer",
         }
     }
@@ -185,6 +190,7 @@ impl Verb {
             Verb::Run => "underpin.run/1",
             Verb::Doctor => "underpin.doctor/1",
             Verb::ImageDoctor => "underpin.image-doctor/1",
+            Verb::ImageFips => "underpin.image-fips/1",
             Verb::ImageLayer => "underpin.image-layer/1",
         }
     }
@@ -279,6 +285,7 @@ pub fn schema(verb: Verb) -> serde_json::Value {
         Verb::Run => schema_of::<run::RunDocument>(),
         Verb::Doctor => schema_of::<doctor::DoctorDocument>(),
         Verb::ImageDoctor => schema_of::<image_doctor::ImageDoctorDocument>(),
+        Verb::ImageFips => schema_of::<image_fips::ImageFipsDocument>(),
         Verb::ImageLayer => schema_of::<image_layer::ImageLayerDocument>(),
     }
 }

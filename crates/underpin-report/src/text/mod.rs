@@ -17,6 +17,7 @@ mod fuse;
 mod image;
 mod image_compare;
 mod image_doctor;
+mod image_fips;
 mod image_layer;
 mod image_sdk;
 mod image_size;
@@ -45,6 +46,7 @@ use crate::document::fuse::FuseDocument;
 use crate::document::image::{ImageBuildDocument, ImageRunDocument};
 use crate::document::image_compare::ImageCompareDocument;
 use crate::document::image_doctor::ImageDoctorDocument;
+use crate::document::image_fips::ImageFipsDocument;
 use crate::document::image_layer::ImageLayerDocument;
 use crate::document::image_sdk::ImageSdkDocument;
 use crate::document::image_size::ImageSizeDocument;
@@ -103,6 +105,8 @@ screens! {
     doctor::doctor(DoctorDocument);
     /// What is missing in an image.
     image_doctor::image_doctor(ImageDoctorDocument);
+    /// Which FIPS provider is in effect in an image, and what bypasses it.
+    image_fips::image_fips(ImageFipsDocument);
     /// Layers, a recipe with who gave each line, or how appends stand to the sources.
     image_layer::image_layer(ImageLayerDocument);
     /// The findings of a tree, worst first; empty if there are none.

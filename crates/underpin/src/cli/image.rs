@@ -3,6 +3,7 @@
 mod compare;
 mod container;
 mod doctor;
+mod fips;
 mod layer;
 mod sdk;
 mod size;
@@ -11,6 +12,7 @@ mod sources;
 pub use compare::ImageCompareArgs;
 pub use container::{LayerPerName, Network, ProvisionName, Runner};
 pub use doctor::ImageDoctorArgs;
+pub use fips::ImageFipsArgs;
 pub use layer::{ImageLayerAction, ImageLayerArgs, LibcName};
 pub use sdk::ImageSdkArgs;
 pub use size::ImageSizeArgs;
@@ -40,7 +42,8 @@ use underpin_image::{Format, Target};
     underpin image compare busybox --quick    musl beside glibc, in guests\n  \
     underpin image sdk app-image -o sdk       compilers and C library for it\n  \
     underpin image size app-image             which package takes how much of it\n  \
-    underpin image doctor app.tar             what its program needs that is not in it\n\
+    underpin image doctor app.tar             what its program needs that is not in it\n  \
+    underpin image fips app.tar               which FIPS provider is in effect in it\n\
     \n\
     Next: `underpin image build --help`, `underpin image run --help`, `underpin image doctor --help`."
 )]
@@ -60,6 +63,7 @@ pub enum ImageVerb {
     Size(Box<ImageSizeArgs>),
     Sources(Box<ImageSourcesArgs>),
     Doctor(Box<ImageDoctorArgs>),
+    Fips(Box<ImageFipsArgs>),
     Layer(Box<ImageLayerArgs>),
 }
 
@@ -85,6 +89,9 @@ pub enum ImageVerb {
 /// `--app DIR` puts an application's folder at /app and starts there. If the first program is Ruby, the interpreter is run once, to
 /// ask for the folders of its library and for the gems that the application's files require; those come from vendor/bundle of
 /// the application if it is there, and otherwise from this machine. Bundler takes no part when the service runs.
+///
+/// `--fips` adds OpenSSL's FIPS provider (a package of Debian trixie, or a file of your own) and the configuration that lets OpenSSL use
+/// nothing else. Its self-test runs here once, and whenever it is loaded. `image fips` tells what is in effect, and what bypasses it.
 ///
 /// With `--libc` the names are recipes, or an image's list of them, from the layers that underpin carries and those of
 /// `--layer`: their sources are fetched through apt by version and checksum, and built with the tools of `underpin build`,
@@ -162,6 +169,10 @@ pub struct ImageBuildArgs {
     /// The allocator of a container's programs, preloaded: as for `underpin run --malloc`
     #[arg(long, value_name = "NAME[:SETTINGS]")]
     pub malloc: Option<underpin_malloc::Malloc>,
+
+    /// Put OpenSSL's FIPS provider into a container and into effect: Debian's, or the fips.so that is named
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    pub fips: Option<Option<PathBuf>>,
 
     /// Leave out what programs are known to open (may be repeated)
     #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
@@ -287,6 +298,25 @@ pub struct ImageRunArgs {
     pub command: Vec<OsString>,
 }
 
+impl ImageRunArgs {
+    /// A command in an image, with the usual choices.
+    pub fn of(image: PathBuf, command: Vec<OsString>) -> ImageRunArgs {
+        ImageRunArgs {
+            image,
+            runner: Runner::Auto,
+            network: Network::None,
+            timeout: 120.0,
+            get: Vec::new(),
+            env: Vec::new(),
+            kvm: Kvm::Auto,
+            icount: false,
+            memory: None,
+            display: DisplayArgs::default(),
+            command,
+        }
+    }
+}
+
 impl ImageBuildArgs {
     /// An image of these programs for a machine, with the usual choices.
     pub fn of(programs: Vec<PathBuf>, target: Target, output: PathBuf) -> ImageBuildArgs {
@@ -307,6 +337,7 @@ impl ImageBuildArgs {
             include: Vec::new(),
             app: None,
             malloc: None,
+            fips: None,
             without: Vec::new(),
             layer_per: None,
             command: Vec::new(),

@@ -28,8 +28,9 @@ pub use check::CheckArgs;
 pub use doctor::DoctorArgs;
 pub use generate::{GenerateArgs, What};
 pub use image::{
-    ImageArgs, ImageBuildArgs, ImageCompareArgs, ImageDoctorArgs, ImageLayerAction, ImageLayerArgs, ImageRunArgs,
-    ImageSdkArgs, ImageSizeArgs, ImageSourcesArgs, ImageVerb, Kvm, LibcName, Network, Runner, target as image_target,
+    ImageArgs, ImageBuildArgs, ImageCompareArgs, ImageDoctorArgs, ImageFipsArgs, ImageLayerAction, ImageLayerArgs,
+    ImageRunArgs, ImageSdkArgs, ImageSizeArgs, ImageSourcesArgs, ImageVerb, Kvm, LibcName, Network, Runner,
+    target as image_target,
 };
 pub use run::RunArgs;
 pub use serve::ServeArgs;

@@ -3,6 +3,7 @@
 mod compare;
 mod contained_run;
 mod container;
+mod fips;
 mod ruby;
 mod sdk;
 mod size;
@@ -11,6 +12,7 @@ mod sources;
 pub use compare::{ImageComparePlan, libc_of};
 pub use contained_run::{ContainedRunPlan, MayFail, Means};
 pub use container::Container;
+pub use fips::ImageFipsPlan;
 pub use sdk::ImageSdkPlan;
 pub use size::ImageSizePlan;
 pub use sources::ImageSourcesPlan;
@@ -260,6 +262,7 @@ fn refuse_options_of_containers(args: &ImageBuildArgs) -> anyhow::Result<()> {
         (args.force, "--force"),
         (args.app.is_some(), "--app"),
         (args.malloc.is_some(), "--malloc"),
+        (args.fips.is_some(), "--fips"),
         (!args.without.is_empty(), "--without"),
         (args.layer_per.is_some(), "--layer-per"),
         (!args.command.is_empty(), "a command after `--`"),

@@ -28,9 +28,9 @@ pub use build::{BuildPlan, Printed, cache};
 pub use bundle::BundleCommand;
 pub use check::CheckPlan;
 pub use image::{
-    Built as BuiltPackages, ContainedRunPlan, Container, ImageBuildPlan, ImageComparePlan, ImageRunPlan, ImageSdkPlan,
-    ImageSizePlan, ImageSourcesPlan, MachineFiles, MayFail, Means, guest_environment, guest_memory, libc_of,
-    store as image_store, target as image_target,
+    Built as BuiltPackages, ContainedRunPlan, Container, ImageBuildPlan, ImageComparePlan, ImageFipsPlan, ImageRunPlan,
+    ImageSdkPlan, ImageSizePlan, ImageSourcesPlan, MachineFiles, MayFail, Means, guest_environment, guest_memory,
+    libc_of, store as image_store, target as image_target,
 };
 pub use run::RunPlan;
 pub use storm::StormPlan;

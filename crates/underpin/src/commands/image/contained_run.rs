@@ -18,32 +18,68 @@ use underpin_sys::{RunEnd, Streams, end_signal};
 /// # Errors
 /// If neither a runtime nor a guest can be started, or a file cannot be written.
 pub fn run(plan: &ContainedRunPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
+    match done(plan)? {
+        Done::Here(document, exit) => {
+            show(plan, &document, screen)?;
+            Ok(exit)
+        }
+        Done::Interrupted => Ok(Exit::by_signal(end_signal().unwrap_or_default())),
+        Done::NotHere(reason) => {
+            let folder = tempfile::Builder::new().prefix("underpin-container-").tempdir()?;
+            run::run(&plan.guest(&reason, &folder.path().join("guest"))?, screen)
+        }
+    }
+}
+
+/// Runs the command with its streams kept; `None` if this process was asked to end.
+///
+/// # Errors
+/// As for [`run`].
+pub(super) fn recorded(plan: &ContainedRunPlan) -> anyhow::Result<Option<ImageRunDocument>> {
+    match done(plan)? {
+        Done::Here(document, _) => Ok(Some(document)),
+        Done::Interrupted => Ok(None),
+        Done::NotHere(reason) => {
+            let folder = tempfile::Builder::new().prefix("underpin-container-").tempdir()?;
+            run::recorded(&plan.guest(&reason, &folder.path().join("guest"))?)
+        }
+    }
+}
+
+/// What became of a command.
+enum Done {
+    Here(ImageRunDocument, Exit),
+    /// No runtime starts it, and why.
+    NotHere(String),
+    Interrupted,
+}
+
+fn done(plan: &ContainedRunPlan) -> anyhow::Result<Done> {
     let folder = tempfile::Builder::new().prefix("underpin-container-").tempdir()?;
-    let reason = match &plan.means {
-        Means::Guest(reason) => reason.clone(),
+    Ok(match &plan.means {
+        Means::Guest(reason) => Done::NotHere(reason.clone()),
         Means::Runtime(runtime, may_fail) => {
             if let Some(obstacle) = plan.obstacle() {
                 let outcome = Outcome::NotStarted(obstacle);
-                return shown(plan, runtime, &outcome, (Raw::default(), Raw::default()), Duration::ZERO, screen);
+                let document = document(plan, runtime, &outcome, (Raw::default(), Raw::default()), Duration::ZERO);
+                return Ok(Done::Here(document, outcome.exit()));
             }
             let bundle = folder.path().join("bundle");
             std::fs::create_dir(&bundle)?;
             write(&plan.image, &plan.process, plan.host_network, &bundle)?;
             let mut kept = Kept::new(plan.args.display.json)?;
             match runtime.run(&bundle, plan.timeout, kept.streams()?)? {
-                Ok(Ran { end: RunEnd::Interrupted, .. }) => {
-                    return Ok(Exit::by_signal(end_signal().unwrap_or_default()));
-                }
+                Ok(Ran { end: RunEnd::Interrupted, .. }) => Done::Interrupted,
                 Ok(Ran { end, wall }) => {
-                    return shown(plan, runtime, &Outcome::Ended(end), kept.texts()?, wall, screen);
+                    let outcome = Outcome::Ended(end);
+                    Done::Here(document(plan, runtime, &outcome, kept.texts()?, wall), outcome.exit())
                 }
                 Err(Refused(said)) if *may_fail == MayFail::No => bail!("--runner runtime: {said}"),
                 Err(Refused(said)) if plan.host_network => bail!("--network host: a guest has no network, and {said}"),
-                Err(Refused(said)) => said,
+                Err(Refused(said)) => Done::NotHere(said),
             }
         }
-    };
-    run::run(&plan.guest(&reason, &folder.path().join("guest"))?, screen)
+    })
 }
 
 /// How a command in a runtime ended.
@@ -97,20 +133,19 @@ impl Kept {
     }
 }
 
-fn shown(
+fn document(
     plan: &ContainedRunPlan,
     runtime: &Runtime,
     outcome: &Outcome,
     (output, errors): (Raw, Raw),
     wall: Duration,
-    screen: &mut Screen,
-) -> anyhow::Result<Exit> {
+) -> ImageRunDocument {
     let error = match outcome {
         Outcome::NotStarted(NoCommand::NotFound) => Some("no such program in the image"),
         Outcome::NotStarted(NoCommand::NotExecutable) => Some("it cannot be executed: its mode has no right to"),
         Outcome::Ended(_) => None,
     };
-    let document = ImageRunDocument {
+    ImageRunDocument {
         schema: underpin_report::document::SchemaTag::new(),
         folder: raw(&plan.args.image),
         target: plan.target.container().to_owned(),
@@ -137,16 +172,19 @@ fn shown(
         errors,
         files: Vec::new(),
         console: Vec::new(),
-    };
+    }
+}
+
+fn show(plan: &ContainedRunPlan, document: &ImageRunDocument, screen: &mut Screen) -> anyhow::Result<()> {
     if plan.args.display.json {
-        screen.json(&document)?;
+        screen.json(document)?;
     } else {
-        run::explain_end(&document, plan.timeout);
+        run::explain_end(document, plan.timeout);
         if plan.args.display.verbose > 0 {
             // Standard output is the command's.
-            let lines = text::image_run(&document, &screen.view(plan.args.display.verbose));
+            let lines = text::image_run(document, &screen.view(plan.args.display.verbose));
             lines.lines().iter().for_each(|line| screen::note(line));
         }
     }
-    Ok(outcome.exit())
+    Ok(())
 }

@@ -4,6 +4,7 @@ mod build;
 mod compare;
 mod contained_run;
 mod doctor;
+mod fips;
 mod layer;
 mod packages;
 mod receive;
@@ -16,7 +17,8 @@ mod tools;
 use crate::cli::{ImageArgs, ImageVerb};
 use crate::exit::Exit;
 use crate::plan::{
-    ContainedRunPlan, ImageBuildPlan, ImageComparePlan, ImageRunPlan, ImageSdkPlan, ImageSizePlan, ImageSourcesPlan,
+    ContainedRunPlan, ImageBuildPlan, ImageComparePlan, ImageFipsPlan, ImageRunPlan, ImageSdkPlan, ImageSizePlan,
+    ImageSourcesPlan,
 };
 use crate::screen::Screen;
 use std::os::unix::ffi::OsStrExt;
@@ -41,6 +43,7 @@ pub fn supervised(args: ImageArgs, screen: &mut Screen) -> anyhow::Result<Exit> 
             ImageVerb::Sdk(args) => sdk::run(&ImageSdkPlan::new(*args)?, screen),
             ImageVerb::Size(args) => size::run(&ImageSizePlan::new(*args)?, screen),
             ImageVerb::Sources(args) => sources::run(&ImageSourcesPlan::new(*args)?, screen),
+            ImageVerb::Fips(args) => fips::run(&ImageFipsPlan::new(*args)?, screen),
             ImageVerb::Doctor(args) => doctor::run(*args, screen),
             ImageVerb::Layer(args) => layer::run(&args, screen),
         },

@@ -57,6 +57,17 @@ pub fn run(plan: &ImageRunPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     Ok(if lost && exit == Exit::Command(0) { Exit::Command(OURS) } else { exit })
 }
 
+/// Runs the command with its streams kept; `None` if this process was asked to end.
+///
+/// # Errors
+/// As for [`run`].
+pub(super) fn recorded(plan: &ImageRunPlan) -> anyhow::Result<Option<ImageRunDocument>> {
+    let files = MachineFiles::of(&plan.image);
+    let mut sink = Sink::new(true, &plan.places);
+    let result = boot(&plan.qemu, &plan.machine(&files), &plan.request, Patience::command(plan.timeout), &mut sink)?;
+    Ok((result.outcome != GuestEnd::Interrupted).then(|| document(plan, &sink, &result)))
+}
+
 /// What a person must know that the command's own output does not say.
 fn explain(plan: &ImageRunPlan, document: &ImageRunDocument, result: &Boot) {
     explain_end(document, plan.timeout);

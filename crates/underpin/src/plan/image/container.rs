@@ -30,7 +30,7 @@ pub(super) struct Contents {
 impl Contents {
     /// The programs are files of this machine. May run an interpreter that is among them, to ask for its folders.
     pub fn new(args: &ImageBuildArgs, programs: &[PathBuf], sysroot: Option<&Path>) -> anyhow::Result<Contents> {
-        if args.kernel.is_some() || args.update || args.offline {
+        if args.kernel.is_some() || args.update || args.offline && args.fips.is_none() {
             bail!("a container has no kernel: --kernel, --update and --offline are for machines (--target qemu-...)");
         }
         if args.format.is_some() || args.size.is_some() {
@@ -62,6 +62,13 @@ impl Contents {
         }
         if let (Some(malloc), Some(program)) = (&args.malloc, programs.first()) {
             contents.allocator(malloc, program)?;
+        }
+        if let Some(file) = &args.fips {
+            let found = super::fips::set_up(file.as_deref(), args, sysroot)?;
+            contents.included.extend(found.provider.files);
+            contents.included.extend(programs.iter().any(|program| ruby::is_ruby(program)).then(ruby::fips));
+            contents.labels.extend(found.labels);
+            contents.remarks.push(found.remark);
         }
         Ok(contents)
     }

@@ -13,6 +13,8 @@ use underpin_sys::{Limits, RunEnd, Spawn, Streams};
 
 const QUESTION: &str = include_str!("ruby.rb");
 const START: &str = include_str!("ruby_start.rb");
+/// Asks for the FIPS provider in effect; prints what it finds if it is the program, which it is after `-e` too.
+const FIPS: &str = include_str!("ruby_fips.rb");
 /// An interpreter that only looks at its own folders is done in a second.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -135,6 +137,20 @@ impl Answer {
         let ruby = [label("ruby", &self.version), label("ruby.abi", &self.abi), label("ruby.platform", &self.platform)];
         ruby.into_iter().chain(gems).collect()
     }
+}
+
+/// The file by which the start says which FIPS provider is in effect.
+pub(super) fn fips() -> Included {
+    Included {
+        from: Source::Bytes(FIPS.as_bytes().into()),
+        to: Path::new(OWN).join("fips.rb"),
+        because: Because::Included { what: "tells at the start which FIPS provider is in effect".to_owned() },
+    }
+}
+
+/// A program for the interpreter that prints all that it finds.
+pub(super) fn fips_probe() -> &'static str {
+    FIPS
 }
 
 fn start() -> PathBuf {

@@ -8,4 +8,11 @@ facts = { "ruby" => RUBY_VERSION, "abi" => RbConfig::CONFIG["ruby_version"], "pl
 facts[server.name] = server.version.to_s if server
 facts["preload"] = ENV["LD_PRELOAD"] if ENV["LD_PRELOAD"]
 facts["malloc_conf"] = ENV["MALLOC_CONF"] if ENV["MALLOC_CONF"]
-$stderr.puts("{#{facts.map { |name, value| "#{name.dump}:#{value.dump}" }.join(",")}}")
+words = facts.map { |name, value| "#{name.dump}:#{value.dump}" }
+if File.file?(probe = File.join(__dir__, "fips.rb"))
+  require probe
+  found = UnderpinFips.facts
+  provider = found["provider"].values_at("name", "version").compact.join(" ")
+  words << "\"fips\":{\"provider\":#{provider.dump},\"in_effect\":#{found["in_effect"]}}"
+end
+$stderr.puts("{#{words.join(",")}}")
