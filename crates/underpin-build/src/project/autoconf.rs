@@ -4,7 +4,7 @@
 //! Arguments after `--` go to `configure`. For another processor it gets `--host` and `--build`, so that it runs
 //! nothing that it compiles.
 
-use super::{Context, Copy, Planned, make, shared};
+use super::{Context, Copy, Planned, listed, make, shared};
 use crate::{BuildError, Processor, Step};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -53,9 +53,13 @@ pub fn plan(folder: &Path, context: &Context<'_>, is_autoconfs: bool) -> Result<
     let mut variables = shared::variables(context);
     variables.push(shared::ceiling(&copy));
     let configure = Step::new("configure", PathBuf::from("/bin/sh"), arguments, &copy).with(variables.clone());
-    let build = make::step(&copy, variables, Vec::new())?;
+    let build = make::step(&copy, variables.clone(), Vec::new())?;
+    let mut steps = vec![configure, build.makes(copy.clone())];
+    if is_autoconfs || listed::make::may_be_asked(folder) {
+        steps.push(make::question(&copy, variables, Vec::new(), context)?);
+    }
     Ok(Planned {
-        steps: vec![configure, build.makes(copy.clone())],
+        steps,
         copy: Some(Copy { from: folder.to_owned(), to: copy, with_results: false }),
         ..Planned::default()
     })

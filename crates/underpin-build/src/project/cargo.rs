@@ -45,6 +45,13 @@ struct Message {
     executable: Option<PathBuf>,
     #[serde(default)]
     target: Option<Target>,
+    #[serde(default)]
+    profile: Option<Profile>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Profile {
+    test: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -115,15 +122,23 @@ impl Cargo {
         self.ask(choice, &["metadata", "--format-version", "1", "--locked"]).is_ok()
     }
 
-    pub(super) fn programs(outputs: &Outputs) -> Result<Vec<Program>, BuildError> {
+    /// The binaries, and the examples, which are helpers unless the user names examples; not the binaries' tests, which have
+    /// their names.
+    pub(super) fn programs(outputs: &Outputs, words: &[String]) -> Result<Vec<Program>, BuildError> {
+        let names_examples = words.iter().any(|word| word.starts_with("--example"));
         let mut programs: Vec<Program> = Vec::new();
         for line in outputs.text().lines().filter(|line| line.starts_with('{')) {
             let Ok(message) = serde_json::from_str::<Message>(line) else { continue };
             let (Some(path), Some(target)) = (message.executable, message.target) else { continue };
-            let starts = target.kind.iter().any(|kind| kind == "bin" || kind == "example");
-            if message.reason == "compiler-artifact" && starts {
-                programs.push(Program { name: target.name, path });
+            let is = |wanted: &str| target.kind.iter().any(|kind| kind == wanted);
+            let is_test = message.profile.is_some_and(|profile| profile.test);
+            if message.reason == "compiler-artifact" && (is("bin") || is("example")) && !is_test {
+                let helper = is("example") && !names_examples;
+                programs.push(Program { name: target.name, path, helper });
             }
+        }
+        if programs.iter().all(|program| program.helper) {
+            programs.iter_mut().for_each(|program| program.helper = false);
         }
         if programs.is_empty() {
             let hint = "the package has no binary; name one of the workspace's packages (`-- -p NAME`)".to_owned();
@@ -241,12 +256,36 @@ pub(super) fn environment(context: &Context<'_>, choice: &RustChoice) -> Vec<(St
 
 #[cfg(test)]
 mod tests {
-    use super::parts;
+    use super::{Cargo, Outputs, parts};
 
     #[test]
     fn versions_of_rust_are_compared_as_numbers() {
         assert!(parts("1.100") > parts("1.95.0"));
         assert!(parts("1.95") <= parts("1.95.0"));
         assert!(parts("1.97.0-nightly") > parts("1.96.1"));
+    }
+
+    #[test]
+    fn tests_are_not_programs_and_examples_are_only_if_the_user_names_them() {
+        let line = |kind: &str, name: &str, test: bool, executable: &str| {
+            format!(
+                "{{\"reason\":\"compiler-artifact\",\"target\":{{\"kind\":[\"{kind}\"],\"name\":\"{name}\"}},\
+                 \"profile\":{{\"test\":{test}}},\"executable\":{executable}}}\n"
+            )
+        };
+        let mut outputs = Outputs::default();
+        outputs.add(&line("custom-build", "build-script-build", false, "null"), None);
+        outputs.add(&line("bin", "prog", true, "\"/t/deps/prog-1\""), None);
+        outputs.add(&line("test", "rules", true, "\"/t/deps/rules-1\""), None);
+        outputs.add(&line("example", "shown", false, "\"/t/examples/shown\""), None);
+        outputs.add(&line("bin", "prog", false, "\"/t/prog\""), None);
+        let found = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            let programs = Cargo::programs(&outputs, &words).unwrap();
+            programs.into_iter().map(|one| (one.path.display().to_string(), one.helper)).collect::<Vec<_>>()
+        };
+        let (example, program) = ("/t/examples/shown".to_owned(), "/t/prog".to_owned());
+        assert_eq!(found(&["--all-targets"]), [(example.clone(), true), (program.clone(), false)]);
+        assert_eq!(found(&["--bins", "--example=shown"]), [(example, false), (program, false)]);
     }
 }

@@ -3,7 +3,7 @@
 //! Arguments after `--` go to the configure step (`-DNAME=VALUE`). Unless they say otherwise it is a release, and
 //! libraries of a static program are archives, even those that the project calls `SHARED`.
 
-use super::{Context, Planned, shared};
+use super::{Context, Planned, listed, shared};
 use crate::tool::Tool;
 use crate::{BuildError, Step};
 use std::fmt::Write as _;
@@ -130,8 +130,11 @@ pub fn plan(folder: &Path, context: &Context<'_>) -> Result<Planned, BuildError>
     let variables = shared::around(context);
     let configure = Step::new("configure", cmake.clone(), arguments, context.work).with(variables.clone());
     let build = vec!["--build".to_owned(), text(&results), "--parallel".to_owned(), shared::jobs()];
-    let build = Step::new("build", cmake, build, context.work).with(variables).makes(results);
-    Ok(Planned { steps: vec![configure, build], copy, files, ..Planned::default() })
+    let build = Step::new("build", cmake, build, context.work).with(variables).makes(results.clone());
+    let query = results.join(listed::cmake::QUERY);
+    let folders = query.parent().map(Path::to_owned).into_iter().collect();
+    files.push((query, String::new()));
+    Ok(Planned { steps: vec![configure, build], copy, files, folders, ..Planned::default() })
 }
 
 /// The user's arguments without a toolchain file, which ours includes: CMake reads only one.

@@ -20,15 +20,20 @@ struct Found {
     without_note: Option<String>,
 }
 
-/// The programs below a folder.
+/// The programs below a folder. `mark`: which of them are helpers.
 ///
 /// # Errors
 /// [`BuildError::NoProgram`], with what was found instead.
-pub fn programs(folder: &Path, tool: &'static str) -> Result<Vec<Program>, BuildError> {
+pub fn programs(
+    folder: &Path,
+    tool: &'static str,
+    mark: impl FnOnce(Vec<Program>) -> Vec<Program>,
+) -> Result<Vec<Program>, BuildError> {
     let mut found = Found::default();
     look(folder, &mut found);
-    let mut programs = found.programs;
-    programs.sort_by_key(|program| (program.name.clone(), program.path.components().count(), program.path.clone()));
+    let mut programs = mark(found.programs);
+    let depth = |program: &Program| program.path.components().count();
+    programs.sort_by_key(|program| (program.name.clone(), program.helper, depth(program), program.path.clone()));
     // An installed copy, or libtool's own beside its wrapper.
     programs.dedup_by(|later, first| later.name == first.name);
     if !programs.is_empty() {
@@ -58,7 +63,7 @@ fn look(folder: &Path, found: &mut Found) {
                 match is_noted(&path) {
                     Some(true) => {
                         let name = name.strip_prefix("lt-").map_or(name.clone(), str::to_owned);
-                        found.programs.push(Program { name, path });
+                        found.programs.push(Program { name, path, helper: false });
                     }
                     Some(false) => found.without_note = Some(name),
                     None => {}
@@ -81,8 +86,8 @@ fn is_noted(path: &Path) -> Option<bool> {
     (noted || starts).then_some(noted)
 }
 
-/// Which of several programs are wanted: those that the user names, else all if they go to a folder, else the one named
-/// like the project. The names of the others are for a remark.
+/// Which of several programs are wanted: those that the user names, else all but helpers if they go to a folder, else the one
+/// named like the project. The names of the others are for a remark.
 ///
 /// # Errors
 /// If a named one does not exist, or there are several and nothing selects one.
@@ -96,15 +101,17 @@ pub fn choose(
     if let Some(missing) = wanted.iter().find(|name| !names.contains(name)) {
         return Err(BuildError::NoSuchProgram { name: missing.clone(), names: names.join(", ") });
     }
+    let usual: Vec<String> =
+        programs.iter().filter(|program| !program.helper).map(|program| program.name.clone()).collect();
     let meant: Vec<String> = if !wanted.is_empty() {
         wanted.to_vec()
-    } else if all || names.len() < 2 {
-        names.clone()
+    } else if all || usual.len() < 2 {
+        usual
     } else {
         let called = |name: &&String| project.iter().any(|project| project.eq_ignore_ascii_case(name));
-        match names.iter().find(called) {
+        match usual.iter().find(called) {
             Some(name) => vec![name.clone()],
-            None => return Err(BuildError::SeveralPrograms { names: names.join(", ") }),
+            None => return Err(BuildError::SeveralPrograms { names: usual.join(", ") }),
         }
     };
     let others = names.into_iter().filter(|name| !meant.contains(name)).collect();
@@ -124,8 +131,13 @@ pub fn names_of(folder: &Path, own: Option<String>) -> Vec<String> {
 mod tests {
     use super::*;
 
+    /// Programs by their names; `-` is in front of a helper's.
     fn of(names: &[&str]) -> Vec<Program> {
-        names.iter().map(|name| Program { name: (*name).to_owned(), path: name.into() }).collect()
+        let program = |name: &str, helper| Program { name: name.to_owned(), path: name.into(), helper };
+        names
+            .iter()
+            .map(|name| name.strip_prefix('-').map_or_else(|| program(name, false), |name| program(name, true)))
+            .collect()
     }
 
     fn chosen(names: &[&str], wanted: &[&str], all: bool, folder: &str) -> Result<Vec<String>, String> {
@@ -147,6 +159,15 @@ mod tests {
         }
         let refused = chosen(&["api_test", "cmark"], &[], false, "/x").unwrap_err();
         assert!(refused.contains("api_test, cmark") && refused.contains("--bin"), "{refused}");
+    }
+
+    #[test]
+    fn a_helper_is_delivered_only_if_the_user_names_it() {
+        assert_eq!(chosen(&["a", "-gen"], &[], false, "/x"), Ok(vec!["a".to_owned()]));
+        assert_eq!(chosen(&["a", "b", "-gen"], &[], true, "/x"), Ok(vec!["a".to_owned(), "b".to_owned()]));
+        assert_eq!(chosen(&["a", "-gen"], &["gen"], true, "/x"), Ok(vec!["gen".to_owned()]));
+        let refused = chosen(&["a", "b", "-gen"], &[], false, "/gen").unwrap_err();
+        assert!(refused.contains("a, b") && !refused.contains("gen"), "{refused}");
     }
 
     #[test]

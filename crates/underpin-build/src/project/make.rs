@@ -3,7 +3,7 @@
 //!
 //! Arguments after `--` go to make: targets and variables.
 
-use super::{Context, Copy, Planned, shared};
+use super::{Context, Copy, Planned, listed, shared};
 use crate::tool::Tool;
 use crate::{BuildError, Step};
 use std::path::{Path, PathBuf};
@@ -34,6 +34,17 @@ pub fn step(folder: &Path, variables: Vec<(String, String)>, arguments: Vec<Stri
     Ok(Step::new("build", program()?, all, folder).with(variables))
 }
 
+/// The look at what `make install` would do.
+pub fn question(
+    folder: &Path,
+    variables: Vec<(String, String)>,
+    arguments: Vec<String>,
+    context: &Context<'_>,
+) -> Result<Step, BuildError> {
+    let scratch = context.work.join("install");
+    Ok(listed::make::question(&program()?, folder, arguments, &scratch).with(variables))
+}
+
 /// The commands.
 pub fn plan(folder: &Path, context: &Context<'_>) -> Result<Planned, BuildError> {
     shared::is_plain(context, "make")?;
@@ -56,11 +67,18 @@ pub fn plan(folder: &Path, context: &Context<'_>) -> Result<Planned, BuildError>
     if let Some(tool) = linker(&text, &variables).filter(|_| !said("LD")) {
         arguments.push(format!("LD={tool}"));
     }
+    let is_variable = |word: &&String| word.contains('=');
+    let asked = arguments.iter().chain(context.words.iter().filter(is_variable)).cloned().collect();
     arguments.extend(context.words.iter().cloned());
     variables.push(shared::ceiling(&copy));
-    let build = step(&copy, variables, arguments)?;
+    let build = step(&copy, variables.clone(), arguments)?;
+    let mut steps = vec![build.makes(copy.clone())];
+    // Named targets may be less than what is installed, which make would then build first.
+    if context.words.iter().all(|word| is_variable(&word)) && listed::make::may_be_asked(folder) {
+        steps.push(question(&copy, variables, asked, context)?);
+    }
     Ok(Planned {
-        steps: vec![build.makes(copy.clone())],
+        steps,
         copy: Some(Copy { from: folder.to_owned(), to: copy, with_results: false }),
         ..Planned::default()
     })

@@ -9,6 +9,7 @@ mod cmake;
 mod copy;
 mod elsewhere;
 mod found;
+mod listed;
 mod make;
 mod meson;
 mod native;
@@ -96,6 +97,8 @@ pub struct Program {
     pub name: String,
     /// Where it is now.
     pub path: PathBuf,
+    /// It was built and is not for the user: a tool of the build, a test, or what the project does not install.
+    pub helper: bool,
 }
 
 impl Project {
@@ -145,7 +148,7 @@ impl Project {
         }
     }
 
-    /// Whether every program that its tool made is wanted by the user, and not a helper or a test.
+    /// Whether every program that its tool made is wanted by the user, other than helpers.
     #[must_use]
     pub const fn wants_all(&self) -> bool {
         !matches!(self, Project::Native(_))
@@ -218,15 +221,15 @@ impl Project {
         }
     }
 
-    /// The programs that its commands made.
+    /// The programs that its commands made. `words` and `tools`: as for [`Context`].
     ///
     /// # Errors
     /// If there is none.
-    pub fn programs(&self, outputs: &Outputs) -> Result<Vec<Program>, BuildError> {
+    pub fn programs(&self, outputs: &Outputs, words: &[String], tools: &Path) -> Result<Vec<Program>, BuildError> {
         match self {
-            Project::Cargo(_) => cargo::Cargo::programs(outputs),
-            Project::Published(_) => published::Published::programs(outputs),
-            Project::Native(native) => native.programs(outputs),
+            Project::Cargo(_) => cargo::Cargo::programs(outputs, words),
+            Project::Published(_) => published::Published::programs(outputs, words),
+            Project::Native(native) => native.programs(outputs, tools),
             Project::Single(single) => single.programs(outputs),
             Project::Elsewhere(_) => Ok(Vec::new()),
         }

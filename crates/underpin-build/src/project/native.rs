@@ -4,7 +4,7 @@
 //! any other `configure`, a makefile. A release that ships Autoconf's `configure` is built by it first of all; a
 //! makefile often only leads to one of the others.
 
-use super::{Context, Planned, Program, autoconf, cmake, found, make, meson, shared};
+use super::{Context, Planned, Program, autoconf, cmake, found, listed, make, meson, shared};
 use crate::toolchain::Needs;
 use crate::{BuildError, Outputs};
 use std::path::{Path, PathBuf};
@@ -119,22 +119,31 @@ impl Native {
     }
 
     pub(super) fn plan(&self, context: &Context<'_>) -> Result<Planned, BuildError> {
-        let planned = match self.system {
+        let mut planned = match self.system {
             BuildSystem::Autoconf => autoconf::plan(&self.folder, context, true),
             BuildSystem::Configure => autoconf::plan(&self.folder, context, false),
             BuildSystem::Cmake => cmake::plan(&self.folder, context),
             BuildSystem::Meson => meson::plan(&self.folder, context),
             BuildSystem::Make => make::plan(&self.folder, context),
         }?;
-        let folders = std::iter::once(PathBuf::from(shared::empty_root(context))).collect();
+        planned.folders.push(PathBuf::from(shared::empty_root(context)));
         // Beside the sources, which must not be written to.
         let inside = context.work.join("out");
-        Ok(Planned { folders, inside, ..planned })
+        Ok(Planned { inside, ..planned })
     }
 
-    pub(super) fn programs(&self, outputs: &Outputs) -> Result<Vec<Program>, BuildError> {
+    pub(super) fn programs(&self, outputs: &Outputs, tools: &Path) -> Result<Vec<Program>, BuildError> {
         let folder = outputs.made().last().unwrap_or(&self.folder).to_owned();
-        found::programs(&folder, self.system.name())
+        found::programs(&folder, self.system.name(), |programs| {
+            let listing = match self.system {
+                BuildSystem::Cmake => listed::cmake::listing(&folder),
+                BuildSystem::Meson => listed::meson::listing(&folder),
+                BuildSystem::Autoconf | BuildSystem::Configure | BuildSystem::Make => {
+                    listed::make::listing(outputs.text(), &programs, tools)
+                }
+            };
+            listing.mark(programs, &folder)
+        })
     }
 }
 

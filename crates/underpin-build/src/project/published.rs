@@ -61,13 +61,13 @@ impl Published {
         Ok(Planned { steps: vec![step], inside: PathBuf::from("."), ..Planned::default() })
     }
 
-    pub(super) fn programs(outputs: &Outputs) -> Result<Vec<Program>, BuildError> {
+    pub(super) fn programs(outputs: &Outputs, words: &[String]) -> Result<Vec<Program>, BuildError> {
         let installed = outputs.made().next().map(Path::to_owned).unwrap_or_default();
         let moved = |program: Program| {
             let path = program.path.file_name().map(|name| installed.join(name)).filter(|path| path.is_file());
             Program { path: path.unwrap_or(program.path), ..program }
         };
-        Ok(cargo::Cargo::programs(outputs)?.into_iter().map(moved).collect())
+        Ok(cargo::Cargo::programs(outputs, words)?.into_iter().map(moved).collect())
     }
 
     /// How to ask for a version that this compiler can build, if cargo refused another and names one: ``error: cannot install

@@ -77,7 +77,8 @@ impl Single {
 
     pub(super) fn programs(&self, outputs: &Outputs) -> Result<Vec<Program>, BuildError> {
         let made = outputs.made().filter(|path| path.is_file());
-        let programs: Vec<Program> = made.map(|path| Program { name: self.name(), path: path.to_owned() }).collect();
+        let programs: Vec<Program> =
+            made.map(|path| Program { name: self.name(), path: path.to_owned(), helper: false }).collect();
         if programs.is_empty() {
             let hint = "an option such as -c or -E was passed to it".to_owned();
             return Err(BuildError::NoProgram { tool: "the compiler", hint });

@@ -133,12 +133,28 @@ fn chosen(build: &BuildPlan, outputs: &Outputs, document: &mut BuildDocument) ->
     let (request, project) = (&build.request, &build.plan.project);
     let to_folder = |output: &Path| is_folder(output, &request.places.current);
     let all = project.wants_all() || request.output.as_deref().is_some_and(to_folder);
-    let (programs, others) = choose(project.programs(outputs)?, &request.bins, all, &project.names())?;
-    if !others.is_empty() && request.bins.is_empty() {
-        let remark = format!("also built: {} (choose with --bin NAME; -o FOLDER/ takes all)", others.join(", "));
-        document.remarks.push(remark);
+    let built = project.programs(outputs, &request.words, &build.plan.folder)?;
+    let helpers: Vec<String> = built.iter().filter(|one| one.helper).map(|one| one.name.clone()).collect();
+    let (programs, others) = choose(built, &request.bins, all, &project.names())?;
+    if request.bins.is_empty() {
+        document.remarks.extend(left_out(&others, &helpers));
     }
     Ok(programs)
+}
+
+/// What else was built, and how to get it.
+fn left_out(others: &[String], helpers: &[String]) -> Vec<String> {
+    let (tools, others): (Vec<&str>, Vec<&str>) =
+        others.iter().map(String::as_str).partition(|name| helpers.iter().any(|helper| helper == name));
+    let also = format!("also built: {} (choose with --bin NAME; -o FOLDER/ takes all)", others.join(", "));
+    let left = format!(
+        "left out: {} (built, but not installed by the project: tests, examples or tools of the build; --bin NAME takes one)",
+        tools.join(", ")
+    );
+    [(others.is_empty(), also), (tools.is_empty(), left)]
+        .into_iter()
+        .filter_map(|(nothing, remark)| (!nothing).then_some(remark))
+        .collect()
 }
 
 /// Makes what a build started by the user needs, and prints how to use it.
