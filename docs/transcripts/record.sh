@@ -102,6 +102,18 @@ record containers "Containers: a program with what it opens, and a Ruby service 
     "underpin image run app.tar --network host & sleep 5
 curl -s http://127.0.0.1:8080/ | jq -c '{pid, ruby_version, puma, rack, allocator, allocator_object, allocator_settings}'; kill \$!"
 
+record fips "FIPS: OpenSSL's provider in a Ruby service, and what bypasses it" \
+    "underpin image build ruby --app workloads/ruby --fips --target oci -o app.tar -- ruby -S puma -C puma.rb" \
+    "skopeo inspect --config oci-archive:app.tar | jq '.config.Labels | with_entries(select(.key | test(\"fips\")))'" \
+    "underpin image run app.tar --network host & sleep 8
+curl -s http://127.0.0.1:8080/ | jq -c '{pid, ruby_version, puma, openssl}'; kill \$!" \
+    "underpin image run app.tar -- ruby -rdigest -ropenssl -e 'puts Digest::MD5.hexdigest(%q(a)), OpenSSL::Digest::SHA256.hexdigest(%q(a)); OpenSSL::Digest::MD5.hexdigest(%q(a))' 2>&1 | grep -v '^{' | cut -c1-100" \
+    "underpin image fips app.tar" \
+    "underpin image fips app.tar --json | jq -c '.mapped, .provider, .checks[]'" \
+    "underpin image build ruby --app workloads/ruby --target oci -o plain.tar -- ruby -S puma -C puma.rb" \
+    "underpin image fips plain.tar | head -n 5" \
+    "underpin image build ruby --app workloads/ruby --fips=/usr/lib/x86_64-linux-gnu/libz.so.1 --target oci -o not.tar"
+
 # The benchmark draws random bytes, formats, copies and allocates: what Broker's does (workloads/broker).
 cp -r "$here/../../workloads/broker" broker
 mkdir empty

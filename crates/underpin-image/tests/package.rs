@@ -103,6 +103,43 @@ fn a_local_recipe_with_an_append_and_a_patch_is_built_once() {
 }
 
 #[test]
+fn after_a_change_of_one_recipe_only_that_and_what_needs_it_is_built_again() {
+    let folder = tempfile::tempdir().expect("a value");
+    let (layer, store) = (folder.path().join("mine"), folder.path().join("store"));
+    let recipe = |needs: &str, name: &str| {
+        format!(
+            "version = \"1\"\nlicence = \"MIT\"\nbuild = \"make\"\nneeds = [{needs}]\nmake = [\"{name}\"]\n\n\
+             [source]\nfolder = \"{name}-src\"\n\n[take]\n\"usr/share/{name}\" = \"{name}\"\n"
+        )
+    };
+    write(&layer, &[("layer.toml", "order = 100\n")]);
+    // base <- middle <- top, and beside beside them.
+    for (name, needs) in [("base", ""), ("middle", "\"base\""), ("top", "\"middle\""), ("beside", "")] {
+        let makefile = format!("{name}:\n\techo {name} >{name}\n");
+        let source = format!("{name}-src/Makefile");
+        write(&layer, &[(&format!("{name}.toml"), &recipe(needs, name)), (&source, &makefile)]);
+    }
+    let build = || -> Vec<(String, bool)> {
+        let layers = Layers::read(&[&layer]).expect("layers");
+        let recipes = layers.closure(&[named("top"), named("beside")], &selection()).expect("recipes");
+        let built = build_all(&Store::new(&store), &recipes, &tools(), Access::Offline, 2, &|_| {}).expect("built");
+        let mut all: Vec<_> = built.iter().map(|package| (package.record.name.clone(), !package.cached)).collect();
+        all.sort();
+        all
+    };
+    let rebuilt = |names: &[&str]| -> Vec<(String, bool)> {
+        ["base", "beside", "middle", "top"].map(|name| (name.to_owned(), names.contains(&name))).into()
+    };
+    assert_eq!(build(), rebuilt(&["base", "beside", "middle", "top"]));
+    assert_eq!(build(), rebuilt(&[]));
+    write(&layer, &[("middle-src/Makefile", "middle:\n\techo other >middle\n")]);
+    assert_eq!(build(), rebuilt(&["middle", "top"]));
+    write(&layer, &[("beside.toml", &recipe("", "beside").replace("version = \"1\"", "version = \"2\""))]);
+    assert_eq!(build(), rebuilt(&["beside"]));
+    assert_eq!(build(), rebuilt(&[]));
+}
+
+#[test]
 fn a_patch_that_does_not_apply_names_its_line_and_hunk_and_leaves_nothing_built() {
     let folder = tempfile::tempdir().expect("a value");
     let (source, store) = (folder.path().join("mine"), folder.path().join("store"));

@@ -37,7 +37,7 @@ pub fn run(plan: &ContainedRunPlan, screen: &mut Screen) -> anyhow::Result<Exit>
 /// As for [`run`].
 pub(super) fn recorded(plan: &ContainedRunPlan) -> anyhow::Result<Option<ImageRunDocument>> {
     match done(plan)? {
-        Done::Here(document, _) => Ok(Some(document)),
+        Done::Here(document, _) => Ok(Some(*document)),
         Done::Interrupted => Ok(None),
         Done::NotHere(reason) => {
             let folder = tempfile::Builder::new().prefix("underpin-container-").tempdir()?;
@@ -48,7 +48,7 @@ pub(super) fn recorded(plan: &ContainedRunPlan) -> anyhow::Result<Option<ImageRu
 
 /// What became of a command.
 enum Done {
-    Here(ImageRunDocument, Exit),
+    Here(Box<ImageRunDocument>, Exit),
     /// No runtime starts it, and why.
     NotHere(String),
     Interrupted,
@@ -62,7 +62,7 @@ fn done(plan: &ContainedRunPlan) -> anyhow::Result<Done> {
             if let Some(obstacle) = plan.obstacle() {
                 let outcome = Outcome::NotStarted(obstacle);
                 let document = document(plan, runtime, &outcome, (Raw::default(), Raw::default()), Duration::ZERO);
-                return Ok(Done::Here(document, outcome.exit()));
+                return Ok(Done::Here(Box::new(document), outcome.exit()));
             }
             let bundle = folder.path().join("bundle");
             std::fs::create_dir(&bundle)?;
@@ -72,7 +72,7 @@ fn done(plan: &ContainedRunPlan) -> anyhow::Result<Done> {
                 Ok(Ran { end: RunEnd::Interrupted, .. }) => Done::Interrupted,
                 Ok(Ran { end, wall }) => {
                     let outcome = Outcome::Ended(end);
-                    Done::Here(document(plan, runtime, &outcome, kept.texts()?, wall), outcome.exit())
+                    Done::Here(Box::new(document(plan, runtime, &outcome, kept.texts()?, wall)), outcome.exit())
                 }
                 Err(Refused(said)) if *may_fail == MayFail::No => bail!("--runner runtime: {said}"),
                 Err(Refused(said)) if plan.host_network => bail!("--network host: a guest has no network, and {said}"),

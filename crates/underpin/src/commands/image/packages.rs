@@ -167,7 +167,10 @@ impl Wanted {
         }
         let rooted = root(&in_image, &all, &rest)?;
         for program in &rooted.programs {
-            toolbox.confirm(&all.join(program), rooted.owners.get(program).map_or("", String::as_str))?;
+            let owner = rooted.owners.get(program).map_or("", String::as_str);
+            // A library of a recipe may bring an allocator.
+            let recipes = packages.iter().map(|package| package.recipe.name.as_str());
+            toolbox.confirm(&all.join(program), owner, &recipes.collect::<Vec<_>>())?;
         }
         // What was built for others is there for their loaders: an image has those of its files that its programs need.
         let needed: Vec<&Package> =

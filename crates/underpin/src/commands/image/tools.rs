@@ -140,11 +140,12 @@ impl Toolbox {
         Ok(RustTools { identity: plan.toolchain.words.clone(), environment: environment(&plan) })
     }
 
-    /// Refuses a program that is not what was asked for: with another C library, or another linkage.
+    /// Refuses a program that is not what was asked for: with another C library, or another linkage, or an allocator that is of none of
+    /// the recipes.
     ///
     /// # Errors
     /// If it is not, with what differs.
-    pub fn confirm(&self, program: &Path, of: &str) -> anyhow::Result<()> {
+    pub fn confirm(&self, program: &Path, of: &str, recipes: &[&str]) -> anyhow::Result<()> {
         let confirmation = underpin_build::confirm(program, &self.spec, &[])?;
         // A stripped program of few functions shows nothing of its C library. Then the note says it, which only the tools that
         // link write.
@@ -152,7 +153,11 @@ impl Toolbox {
         let claimed = confirmation.note.as_ref().and_then(|note| note.claim("libc"));
         let noted = claimed.is_some_and(|libc| libc.starts_with(family.as_bytes()));
         let as_noted = |fact: &Fact| noted && !fact.known && fact.what == "C library";
-        let unmet = confirmation.facts.iter().filter(|fact| !fact.met && fact.what != "note" && !as_noted(fact));
+        let brought = |fact: &Fact| {
+            fact.what == "allocator" && recipes.iter().any(|name| fact.found.contains(&format!("found {name} ")))
+        };
+        let unmet = confirmation.facts.iter().filter(|fact| !fact.met && fact.what != "note");
+        let unmet = unmet.filter(|fact| !as_noted(fact) && !brought(fact));
         let unmet: Vec<String> =
             unmet.map(|fact| format!("{}: asked for {}, found {}", fact.what, fact.asked, fact.found)).collect();
         if unmet.is_empty() {
