@@ -10,7 +10,7 @@ const VERBS: [&str; 14] = [
     "run", "doctor",
 ];
 /// Verbs with a document of their own: `report` shows that of `bench`.
-const DOCUMENTS: [&str; 20] = [
+const DOCUMENTS: [&str; 21] = [
     "survey",
     "tree",
     "check",
