@@ -134,6 +134,9 @@ enum Chore {
         /// Rounds (pairs of runs unless the benchmark says otherwise); more rounds narrow the intervals; 40 for most
         #[arg(long)]
         rounds: Option<usize>,
+        /// Of `overlay`: let both the overlay and glibc use no wider instructions than these, though the processor has them
+        #[arg(long, value_enum)]
+        level: Option<bench::Masked>,
         /// Print the table; write no file
         #[arg(long)]
         dry: bool,
@@ -159,6 +162,6 @@ fn main() -> anyhow::Result<()> {
         Chore::Picture => picture::run(),
         Chore::BuildTrials { old, only } => trials::run(old.as_deref(), &only),
         Chore::FuseTrials { limit, rounds, part, dry } => fuse_trials::run(limit, rounds, &part, dry),
-        Chore::Bench { name, rounds, dry } => bench::run(name, rounds, dry),
+        Chore::Bench { name, rounds, level, dry } => bench::run(name, rounds, level, dry),
     }
 }

@@ -35,6 +35,7 @@ mod workload;
 pub use foolsgold::{Running, free_port, get};
 
 use anyhow::Context;
+pub use overlay_kinds::Masked;
 use std::fs;
 use std::path::Path;
 
@@ -131,7 +132,10 @@ fn kept(file: &str, heading: &str) -> (String, String) {
 ///
 /// # Errors
 /// If a program of the comparison is missing or fails.
-pub fn run(name: Name, rounds: Option<usize>, dry: bool) -> anyhow::Result<()> {
+pub fn run(name: Name, rounds: Option<usize>, level: Option<Masked>, dry: bool) -> anyhow::Result<()> {
+    if level.is_some() && !matches!(name, Name::Overlay) {
+        anyhow::bail!("--level is an option of `bench overlay`");
+    }
     let rounds = rounds.unwrap_or_else(|| name.usual_rounds());
     let kind;
     let (file, text) = match name {
@@ -152,8 +156,8 @@ pub fn run(name: Name, rounds: Option<usize>, dry: bool) -> anyhow::Result<()> {
         Name::Image => ("image", image::run(rounds)?),
         Name::ImageCompare => ("image-compare", image_compare::run()?),
         Name::Overlay => {
-            kind = overlay_kinds::file()?;
-            (kind.as_str(), overlay::run(rounds)?)
+            kind = overlay_kinds::file(level)?;
+            (kind.as_str(), overlay::run(rounds, level)?)
         }
         Name::Threads => ("threads", threads::run(rounds)?),
         Name::Suite => ("suite", suite::run()?),

@@ -1,6 +1,6 @@
 //! Every function of the overlay beside glibc's, musl's and LLVM's, in one process.
 
-use super::overlay_kinds::{level, processor};
+use super::overlay_kinds::{Masked, level, processor};
 use super::stats::{Estimate, Sample};
 use super::table::{self, Goal, Limit};
 use crate::run;
@@ -74,23 +74,38 @@ type Cells = BTreeMap<Row, Cell>;
 ///
 /// # Errors
 /// If a compiler or one of the C libraries is missing.
-pub fn run(rounds: usize) -> anyhow::Result<String> {
+pub fn run(rounds: usize, masked: Option<Masked>) -> anyhow::Result<String> {
+    if masked.is_some() && level() != "AVX-512" {
+        bail!(
+            "--level: this processor has no AVX-512 to be masked; its own page is that of `cargo xtask bench overlay`"
+        );
+    }
     let folder = run::scratch("overlay")?;
     let program = harness(&folder)?;
     let mut times = Times::new();
-    measure(&program, rounds, &[], &mut times)?;
+    measure(&program, masked, rounds, &[], &mut times)?;
     let doubtful = doubtful(&times);
     if !doubtful.is_empty() {
-        measure(&program, AGAIN * rounds, &doubtful, &mut times)?;
+        measure(&program, masked, AGAIN * rounds, &doubtful, &mut times)?;
     }
-    page(&cells(times), doubtful.len())
+    page(&cells(times), rounds, masked, doubtful.len())
 }
 
 /// Runs the harness for some rows, or for all, and adds what it measured.
-fn measure(program: &Path, rounds: usize, rows: &[String], times: &mut Times) -> anyhow::Result<()> {
+fn measure(
+    program: &Path,
+    masked: Option<Masked>,
+    rounds: usize,
+    rows: &[String],
+    times: &mut Times,
+) -> anyhow::Result<()> {
     println!("+ {} {rounds}{}", program.display(), if rows.is_empty() { "" } else { " (doubtful rows)" });
-    let output =
-        Command::new(program).arg(rounds.to_string()).args(rows).output().context("cannot start the harness")?;
+    let mut command = Command::new(program);
+    command.arg(rounds.to_string()).arg(masked.map_or("best", Masked::name)).args(rows);
+    if let Some(masked) = masked {
+        command.env("GLIBC_TUNABLES", masked.tunables());
+    }
+    let output = command.output().context("cannot start the harness")?;
     if !output.status.success() {
         bail!("the harness failed: {}", output.status);
     }
@@ -161,20 +176,22 @@ fn cells(times: Times) -> Cells {
     times.into_iter().map(|(key, cell)| (key, sampled(cell))).collect()
 }
 
-fn page(cells: &Cells, doubtful: usize) -> anyhow::Result<String> {
-    let mut text = table::machine("The overlay's functions beside other C libraries'", "cargo xtask bench overlay");
+fn page(cells: &Cells, rounds: usize, masked: Option<Masked>, doubtful: usize) -> anyhow::Result<String> {
+    let option = masked.map_or_else(String::new, |masked| format!(" --level {}", masked.name()));
+    let command = format!("cargo xtask bench overlay{option}");
+    let mut text = table::machine("The overlay's functions beside other C libraries'", &command);
     let (family, model) = (processor("cpu family")?, processor("model")?);
     write!(
         text,
         "\nThe processor is of family {family}, model {model}; the overlay uses {}.\n\n\
-         All libraries are in one process; glibc's functions are those that its loader chose for this processor. Blocks of \
+         All libraries are in one process; glibc's functions are those that its loader chose for this processor. {rounds} blocks of \
          calls, about 15 microseconds each, in turn, each after one call that is not timed; medians, and for the overlay's time over glibc's the 95 % bootstrap \
          interval. *Misaligned* is 17 bytes (the first argument of those that copy: 37) beyond a multiple of 64. What is \
          searched for lies at the end or is not there; what is compared is equal. *Mixed* are lengths of 0 to 255, most of \
          them short, in an order that cannot be predicted. {doubtful} rows that came out above {DOUBTFUL} at first, below \
          the limit of {MOST} as well as above, were measured again with {AGAIN} times the rounds; their figures are those \
          of all rounds together.\n",
-        level()
+        masked.map_or(level(), Masked::words)
     )?;
     let ratios = ratios(cells);
     text.push_str(&goals(&ratios));

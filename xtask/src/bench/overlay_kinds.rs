@@ -5,6 +5,39 @@ use anyhow::Context;
 use std::fmt::Write;
 use std::path::Path;
 
+/// A level below the processor's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Masked {
+    /// No AVX-512.
+    Avx2,
+}
+
+impl Masked {
+    /// The harness's name of it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Masked::Avx2 => "avx2",
+        }
+    }
+
+    /// What keeps glibc's loader from choosing anything wider (GLIBC_TUNABLES).
+    pub const fn tunables(self) -> &'static str {
+        match self {
+            Masked::Avx2 => "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX512DQ,-AVX512CD",
+        }
+    }
+
+    /// For a page: what is used, and why.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Masked::Avx2 => {
+                "AVX2 with AVX-512 masked. The processor has it, and neither the overlay nor glibc was let use it: other \
+                 processors of AVX2 may differ, and musl and LLVM have one level only"
+            }
+        }
+    }
+}
+
 /// The widest instructions that this processor has.
 pub fn level() -> &'static str {
     #[cfg(target_arch = "x86_64")]
@@ -33,8 +66,9 @@ pub fn processor(key: &str) -> anyhow::Result<String> {
 ///
 /// # Errors
 /// If the kernel does not say which processor it is.
-pub fn file() -> anyhow::Result<String> {
-    Ok(file_of(&processor("vendor_id")?, &processor("cpu family")?, level()))
+pub fn file(masked: Option<Masked>) -> anyhow::Result<String> {
+    let file = file_of(&processor("vendor_id")?, &processor("cpu family")?, level());
+    Ok(masked.map_or(file.clone(), |masked| format!("{file}-as-{}", masked.name())))
 }
 
 /// The same instructions are of different speed on two families: each has a page.
@@ -122,6 +156,16 @@ mod tests {
             kinds.iter().map(|(vendor, family, level)| file_of(vendor, family, level)).collect();
         assert!(files.contains("overlay-amd-25-avx512"), "{files:?}");
         assert_eq!(files.len(), kinds.len());
+    }
+
+    #[test]
+    fn a_page_of_a_masked_level_says_so_in_the_list() {
+        let page = PAGE.replace("AVX-512.", &format!("{}.", Masked::Avx2.words()));
+        let text = listed(&[("overlay-amd-26-avx512-as-avx2.md".to_owned(), page)]);
+        assert!(
+            text.contains("| [AMD EPYC, family 26, AVX2 with AVX-512 masked](overlay-amd-26-avx512-as-avx2.md) |"),
+            "{text}"
+        );
     }
 
     #[test]
