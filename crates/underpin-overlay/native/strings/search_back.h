@@ -37,6 +37,30 @@ LEVEL(memrchr)(const void *from, int byte, size_t n)
   }
 #endif
   ABOVE(return memrchr_above(s, byte, n - W));
+#ifdef ZERO_COUNTS
+  if (LIKELY(n <= 8 * W)) {
+    /* From the end and from the beginning: where the two overlap, nothing is left to be found. */
+#define LOOK(at) do { \
+    const char *there = (at); \
+    m = LEVEL(equal)(LEVEL(loadu)(there), c); \
+    if (UNLIKELY(m)) RETURN((void*)(uintptr_t)(there + LEVEL(last)(m))); \
+  } while (0)
+    LOOK(p - W);
+    if (n > 4 * W) {
+      LOOK(p - 2 * W);
+      LOOK(p - 3 * W);
+      V v = LEVEL(same_bytes)(LEVEL(loadu)(s), c), w = LEVEL(same_bytes)(LEVEL(loadu)(s + W), c);
+      V x = LEVEL(same_bytes)(LEVEL(loadu)(s + 2 * W), c), y = LEVEL(same_bytes)(LEVEL(loadu)(s + 3 * W), c);
+      if (LIKELY(!LEVEL(marked)(LEVEL(either)(LEVEL(either)(v, w), LEVEL(either)(x, y))))) RETURN((void*)0);
+      LOOK(s + 3 * W);
+      LOOK(s + 2 * W);
+    }
+    LOOK(s + W);
+    LOOK(s);
+    RETURN((void*)0);
+#undef LOOK
+  }
+#endif
   p = DOWN(p - 1, W);
   if (p - s >= 4 * W) {
     if (UNLIKELY(m = FOUND(0))) RETURN((void*)(uintptr_t)(p + LEVEL(last)(m)));
@@ -144,20 +168,17 @@ LEVEL(strrchr)(const char *s, int byte)
   }
 }
 #elif defined MASKED
+/* One more of the vectors that do not hold the byte: where all bits are still set, none of them does. */
+#define NOT_IN(vector, so_far) _mm512_mask_cmpneq_epi8_mask(so_far, vector, c)
+#define NOWHERE(so_far) LIKELY((so_far) == ~(M)0)
+
+/* Of a string that is known not to end before the first multiple of W behind s. */
 LEVELED OVERREAD char*
 LEVEL(strrchr)(const char *s, int byte)
 {
-  V c = LEVEL(all)(byte), v, w, x, y, z;
-  const char *p = DOWN(s, W);
+  V c = LEVEL(all)(byte), w, x, y, z, z2, z3, z4, z5;
+  const char *p = DOWN(s, W) + W;
   M end, hits;
-  if (UNLIKELY(!WITHIN_PAGE(s, W))) {
-    v = LEVEL(load)(p);
-    end = LEVEL(zeros)(v) >> (size_t)(s - p);
-    if (end) {
-      hits = LEVEL(equal)(v, c) >> (size_t)(s - p) & UP_TO(end);
-      RETURN(hits ? (char*)(uintptr_t)s + LEVEL(last)(hits) : 0);
-    }
-  }
   /* In the vector at `at` the string ends; what lies before is looked at from `before` on if the byte is not in it. */
 #define ENDS(vector, at, before) do { \
     if (UNLIKELY(end = LEVEL(zeros)(vector))) { \
@@ -170,9 +191,6 @@ LEVEL(strrchr)(const char *s, int byte)
     hits = LEVEL(equal)(vector, c); \
     if (UNLIKELY(hits)) RETURN((char*)(uintptr_t)(at) + LEVEL(last)(hits)); \
   } while (0)
-  v = LEVEL(loadu)(s);
-  ENDS(v, s, RETURN((char*)0));
-  p += W;
   w = LEVEL(load)(p);
   ENDS(w, p, goto in_first);
   x = LEVEL(load)(p + W);
@@ -181,39 +199,76 @@ LEVEL(strrchr)(const char *s, int byte)
   ENDS(y, p + 2 * W, goto in_third);
   z = LEVEL(load)(p + 3 * W);
   ENDS(z, p + 3 * W, goto in_fourth);
-  /* Four at a time. What was seen last is kept as a place and a mask. */
-  const char *four = DOWN(p + 4 * W, 4 * W), *at = 0;
-  M seen = 0;
+  z2 = LEVEL(load)(p + 4 * W);
+  ENDS(z2, p + 4 * W, goto in_fifth);
+  z3 = LEVEL(load)(p + 5 * W);
+  ENDS(z3, p + 5 * W, goto in_sixth);
+  z4 = LEVEL(load)(p + 6 * W);
+  ENDS(z4, p + 6 * W, goto in_seventh);
+  z5 = LEVEL(load)(p + 7 * W);
+  ENDS(z5, p + 7 * W, goto in_eighth);
+  /* Four at a time. Of those that hold the byte the last ones are kept. */
+  const char *four = DOWN(p + 8 * W, 4 * W), *at = 0;
   for (;; four += 4 * W) {
-    V f = LEVEL(fold)(LEVEL(load)(four), c, EITHER), h = LEVEL(fold)(LEVEL(load)(four + 2 * W), c, EITHER);
-    V g = LEVEL(fold_both)(LEVEL(load)(four + W), c, f);
-    if (LIKELY(!LEVEL(zeros)(LEVEL(fold_both)(LEVEL(load)(four + 3 * W), c, LEVEL(least)(g, h))))) continue;
-    /* From the first of the four that holds anything on. */
-    const char *q = LEVEL(zeros)(f) ? four : LEVEL(zeros)(g) ? four + W : LEVEL(zeros)(h) ? four + 2 * W : four + 3 * W;
-    do {
-      V some = LEVEL(load)(q);
-      ENDS(some, q, goto before);
-      hits = LEVEL(equal)(some, c);
-      if (hits) at = q, seen = hits;
-      q += W;
-    } while (q != four + 4 * W);
+    V f = LEVEL(load)(four), g = LEVEL(load)(four + W), h = LEVEL(load)(four + 2 * W), i = LEVEL(load)(four + 3 * W);
+    M nowhere = NOT_IN(g, LEVEL(differ)(f, c)) & NOT_IN(i, LEVEL(differ)(h, c));
+    end = LEVEL(zeros)(LEVEL(least)(LEVEL(least)(f, g), LEVEL(least)(h, i)));
+    if (NOWHERE(nowhere)) {
+      if (UNLIKELY(end)) break;
+      continue;
+    }
+    if (!end) {
+      at = four;
+      continue;
+    }
+    /* From the vector of the end on down. */
+    const char *q = four + 3 * W;
+    if ((end = LEVEL(zeros)(f))) q = four;
+    else if ((end = LEVEL(zeros)(g))) q = four + W;
+    else if ((end = LEVEL(zeros)(h))) q = four + 2 * W;
+    else end = LEVEL(zeros)(i);
+    hits = LEVEL(equal)(LEVEL(load)(q), c) & UP_TO(end);
+    if (hits) RETURN((char*)(uintptr_t)q + LEVEL(last)(hits));
+    for (; q != four;) {
+      q -= W;
+      HOLDS(LEVEL(load)(q), q);
+    }
+    break;
   }
-before:
-  if (UNLIKELY(seen)) RETURN((char*)(uintptr_t)at + LEVEL(last)(seen));
-  V all = LEVEL(least)(LEVEL(least)(LEVEL(unlike)(v, c), LEVEL(unlike)(w, c)), LEVEL(least)(LEVEL(unlike)(x, c), LEVEL(unlike)(y, c)));
-  if (LIKELY(!LEVEL(zeros)(LEVEL(least)(all, LEVEL(unlike)(z, c))))) RETURN((char*)0);
-  HOLDS(z, p + 3 * W);
+  if (UNLIKELY(at)) {
+    HOLDS(LEVEL(load)(at + 3 * W), at + 3 * W);
+    HOLDS(LEVEL(load)(at + 2 * W), at + 2 * W);
+    HOLDS(LEVEL(load)(at + W), at + W);
+    HOLDS(LEVEL(load)(at), at);
+  }
+#define LOOK(none, vector, k) do { \
+    if (NOWHERE(none)) RETURN((char*)0); \
+    HOLDS(vector, p + (k) * W); \
+  } while (0)
+  LOOK(NOT_IN(x, NOT_IN(w, LEVEL(differ)(LEVEL(loadu)(s), c))) & NOT_IN(z2, NOT_IN(z, LEVEL(differ)(y, c))) & NOT_IN(z5, NOT_IN(z4, LEVEL(differ)(z3, c))), z5, 7);
+in_eighth:
+  LOOK(NOT_IN(x, NOT_IN(w, LEVEL(differ)(LEVEL(loadu)(s), c))) & NOT_IN(z2, NOT_IN(z, LEVEL(differ)(y, c))) & NOT_IN(z4, LEVEL(differ)(z3, c)), z4, 6);
+in_seventh:
+  LOOK(NOT_IN(x, NOT_IN(w, LEVEL(differ)(LEVEL(loadu)(s), c))) & NOT_IN(z2, NOT_IN(z, LEVEL(differ)(y, c))) & LEVEL(differ)(z3, c), z3, 5);
+in_sixth:
+  LOOK(NOT_IN(x, NOT_IN(w, LEVEL(differ)(LEVEL(loadu)(s), c))) & NOT_IN(z2, NOT_IN(z, LEVEL(differ)(y, c))), z2, 4);
+in_fifth:
+  LOOK(NOT_IN(w, LEVEL(differ)(LEVEL(loadu)(s), c)) & NOT_IN(z, NOT_IN(y, LEVEL(differ)(x, c))), z, 3);
 in_fourth:
-  HOLDS(y, p + 2 * W);
+  LOOK(NOT_IN(w, LEVEL(differ)(LEVEL(loadu)(s), c)) & NOT_IN(y, LEVEL(differ)(x, c)), y, 2);
 in_third:
-  HOLDS(x, p + W);
+  LOOK(NOT_IN(x, NOT_IN(w, LEVEL(differ)(LEVEL(loadu)(s), c))), x, 1);
 in_second:
-  HOLDS(w, p);
+  LOOK(NOT_IN(w, LEVEL(differ)(LEVEL(loadu)(s), c)), w, 0);
 in_first:
-  HOLDS(v, s);
-  RETURN((char*)0);
+  /* What lies behind p is the second vector's, in which the string may have ended. */
+  hits = LEVEL(first_of)(LEVEL(equal)(LEVEL(loadu)(s), c), (size_t)(p - s));
+  RETURN(hits ? (char*)(uintptr_t)s + LEVEL(last)(hits) : 0);
 #undef ENDS
 #undef HOLDS
+#undef LOOK
+#undef NOT_IN
+#undef NOWHERE
 }
 #else
 LEVELED OVERREAD char*
