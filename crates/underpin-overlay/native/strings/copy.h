@@ -157,6 +157,26 @@ LEVEL(string)(char *to, const char *from, int to_end)
   }
   LEVEL(storeu)(to, LEVEL(loadu)(from));
   p += W, to += p - from;
+#ifdef ZERO_COUNTS
+  /* Most end soon: the first ones without a look at where four begin. */
+#define WHOLE(k) do { \
+    v = LEVEL(load)(p + (k) * W); \
+    if (UNLIKELY(m = LEVEL(zeros)(v))) { \
+      p += (k) * W, to += (k) * W; \
+      goto ends; \
+    } \
+    LEVEL(storeu)(to + (k) * W, v); \
+  } while (0)
+  WHOLE(0);
+  WHOLE(1);
+  WHOLE(2);
+  WHOLE(3);
+  WHOLE(4);
+  WHOLE(5);
+  WHOLE(6);
+  p += 7 * W, to += 7 * W;
+#undef WHOLE
+#endif
   for (;;) {
     v = LEVEL(load)(p);
     if ((m = LEVEL(zeros)(v))) break;
@@ -170,6 +190,9 @@ LEVEL(string)(char *to, const char *from, int to_end)
       }
     }
   }
+#ifdef ZERO_COUNTS
+ends:;
+#endif
   size_t n = LEVEL(first)(m);
   LEVEL(storeu)(to + n + 1 - W, LEVEL(loadu)(p + n + 1 - W));
   RETURN(to_end ? to + n : start);

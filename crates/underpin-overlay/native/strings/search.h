@@ -138,8 +138,10 @@ LEVEL(scan)(const char *s, V c, enum Wanted wanted, enum Result result, int byte
 #ifdef PAIRS
     if (wanted != BYTE) {
       /* What was folded is kept: to do it again would take longer. */
-      V f = FOLD(0), g = FOLD(1), h = FOLD(2), i = FOLD(3);
-      if (LIKELY(!LEVEL(zeros)(LEVEL(least)(LEVEL(least)(f, g), LEVEL(least)(h, i))))) continue;
+      V f = FOLD(0), g = FOLD(1), lower = LEVEL(least)(f, g);
+      ORDERED(lower);
+      V h = FOLD(2), i = FOLD(3);
+      if (LIKELY(!LEVEL(zeros)(LEVEL(least)(lower, LEVEL(least)(h, i))))) continue;
       uint64_t pair = LEVEL(zeros)(f) | (uint64_t)LEVEL(zeros)(g) << W;
       if (pair) FOUND_AT(p + __builtin_ctzll(pair));
       pair = LEVEL(zeros)(h) | (uint64_t)LEVEL(zeros)(i) << W;
