@@ -1,10 +1,11 @@
 //! Is the file what was asked for? Its own bytes answer, by the rules of `underpin check`.
 
-use crate::{Allocator, BuildError, CLibrary, LinkObject, Linkage, Spec, has_code};
+use crate::evidence::{Presence, presence};
+use crate::{Allocator, BuildError, CLibrary, LinkObject, Linkage, Spec};
 use bstr::BString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use underpin_elf::{BuildNote, Details, Elf, IsaLevel};
+use underpin_elf::{BuildNote, Details, Elf, IsaLevel, LibcKind};
 use underpin_resolve::compat::{self, Compat, ExpectationOutcome, Expectations, ObjectFacts, Subject};
 
 /// What a file is, compared with what was asked for.
@@ -54,12 +55,18 @@ pub fn confirm(path: &Path, spec: &Spec, objects: &[LinkObject]) -> Result<Confi
     let subject = Subject::alone(facts);
     let compat = compat::check(&subject, &[], None);
     let note = details.notes.build.clone();
-    let linked: Vec<Fact> = objects.iter().filter_map(|object| linked(&file, object)).collect();
     let mut facts = held_against(spec, &subject, &compat, note.as_ref());
-    if details.notes.abi.is_none() && linked.iter().any(|fact| fact.met) {
+    let claimed = objects.iter().filter(|object| object.claim.is_some());
+    let present: Vec<(&LinkObject, Presence)> =
+        claimed.filter_map(|object| Some((object, presence(&file, &object.bytes)?))).collect();
+    if details.notes.abi.is_none() && present.iter().any(|(_, presence)| *presence == Presence::Linked) {
         facts.iter_mut().for_each(|fact| by_note(fact, spec, note.as_ref()));
     }
-    facts.extend(linked);
+    let libc_kind = details.identity.libc.as_ref().map(|libc| libc.kind);
+    if libc_kind == Some(LibcKind::NoLibc) && present.iter().any(|(_, presence)| *presence == Presence::NotNeeded) {
+        facts.iter_mut().for_each(|fact| without_library(fact, spec, note.as_ref()));
+    }
+    facts.extend(present.iter().filter_map(|(object, presence)| linked(object, presence)));
     Ok(Confirmation { facts, note, bytes: file.len() as u64 })
 }
 
@@ -117,6 +124,15 @@ fn by_note(fact: &mut Fact, spec: &Spec, note: Option<&BuildNote>) {
     }
 }
 
+/// A static program that has nothing of any C library, as its symbols show, and the note of a build for musl: it calls none of
+/// its functions, nor the overlay's.
+fn without_library(fact: &mut Fact, spec: &Spec, note: Option<&BuildNote>) {
+    let is_ours = note.and_then(|note| note.claim("libc")).is_some_and(|claim| claim.starts_with(b"musl"));
+    if fact.what == "C library" && is_ours && spec.libc == CLibrary::Musl && spec.linkage.is_static() {
+        *fact = Fact { found: "none: nothing of it is needed".to_owned(), met: true, known: true, ..fact.clone() };
+    }
+}
+
 /// The allocator. A program that never asks for memory has none, which is accepted if none was named.
 fn allocator(spec: &Spec, subject: &Subject, compat: &Compat) -> Option<Fact> {
     let of_libc = match spec.libc {
@@ -140,12 +156,23 @@ fn level(subject: &Subject) -> Option<Fact> {
     Some(Fact { what: "processor level", asked: "x86-64".to_owned(), found, met: false, known: true })
 }
 
-/// Whether the code of an object that the note names is in the file. This needs no symbols, so it holds after a strip too.
-fn linked(file: &[u8], object: &LinkObject) -> Option<Fact> {
+/// Whether an object that the note names is in the file. Its code needs no symbols, so this holds after a strip too.
+fn linked(object: &LinkObject, presence: &Presence) -> Option<Fact> {
     let claim = object.claim.as_ref()?;
-    let met = has_code(file, &object.bytes)?;
-    let found = if met { format!("{} linked in", object.name) } else { format!("no code of {}", object.name) };
-    Some(Fact { what: "linked in", asked: format!("{} {}", claim.key, claim.value), found, met, known: true })
+    let name = &object.name;
+    let found = match presence {
+        Presence::Linked => format!("{name} linked in"),
+        Presence::NotNeeded => format!("{name} not needed: the program calls none of its functions"),
+        Presence::Replaced(function) => format!("no code of {name}: {function} is another library's"),
+        Presence::NotKnown => {
+            format!(
+                "not known: no code of {name}, and no symbols that show whether any was needed; link it without strip"
+            )
+        }
+    };
+    let met = matches!(presence, Presence::Linked | Presence::NotNeeded);
+    let known = *presence != Presence::NotKnown;
+    Some(Fact { what: "linked in", asked: format!("{} {}", claim.key, claim.value), found, met, known })
 }
 
 fn claim(note: Option<&BuildNote>) -> Fact {

@@ -2,21 +2,28 @@
 //!
 //! A linker copies machine code as it is, except where a relocation tells it to fill something in (and, beside those
 //! places, where it relaxes an instruction). So a stretch of code without relocations reappears byte for byte, if its
-//! section was kept.
+//! section was kept. `--gc-sections` drops the functions that are not called, each in a section of its own, and with a program
+//! that calls none all of them: then the symbols of the file tell whether another library's functions are in their place.
 
-use bstr::ByteSlice;
+use bstr::{BStr, ByteSlice};
+use std::collections::BTreeSet;
 
 /// Shorter stretches occur in other code too.
 const SHORTEST: usize = 48;
-/// How many stretches are looked for; `--gc-sections` may have dropped functions that are never called.
-const STRETCHES: usize = 64;
+/// How many sections are looked for.
+const MOST: usize = 1024;
 /// Bytes beside a relocation that a relaxation may change: the instruction before and after it.
 const BESIDE: usize = 16;
 
 const SECTION_HEADER: usize = 64;
 const SHT_PROGBITS: u32 = 1;
+const SHT_SYMTAB: u32 = 2;
 const SHT_RELA: u32 = 4;
 const SHF_EXECINSTR: u64 = 4;
+const SYMBOL: usize = 24;
+const STB_LOCAL: u8 = 0;
+const STT_FUNC: u8 = 2;
+const STV_DEFAULT: u8 = 0;
 
 /// A section of a 64-bit little-endian object.
 struct Section {
@@ -24,23 +31,84 @@ struct Section {
     flags: u64,
     offset: usize,
     size: usize,
+    link: usize,
     info: usize,
 }
 
-/// Whether some of the object's code is in the file; `None` if the object has no stretch of code that could show it.
-#[must_use]
-pub fn has_code(file: &[u8], object: &[u8]) -> Option<bool> {
+/// Whether an object is in a linked file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Presence {
+    /// Its code is.
+    Linked,
+    /// None of its code, and none of the functions that it defines: nothing calls them.
+    NotNeeded,
+    /// None of its code, and a function of this name from elsewhere.
+    Replaced(String),
+    /// None of its code that could be told from others, and no symbols, or only those of functions that are too short.
+    NotKnown,
+}
+
+/// Whether an object is in a linked file; `None` if it has no stretch of code that could show it.
+pub(crate) fn presence(file: &[u8], object: &[u8]) -> Option<Presence> {
     let stretches = stretches(object)?;
     if stretches.is_empty() {
         return None;
     }
-    Some(stretches.iter().any(|stretch| file.find(stretch).is_some()))
+    if stretches.iter().any(|stretch| file.find(stretch.code).is_some()) {
+        return Some(Presence::Linked);
+    }
+    let Some(there) = functions(file) else { return Some(Presence::NotKnown) };
+    let there: BTreeSet<&BStr> = there.into_iter().map(|function| function.name).collect();
+    let own = functions(object)?.into_iter().filter(|function| there.contains(function.name));
+    // A function too short to be told from others may be the object's own.
+    let is_seen = |function: &Function| stretches.iter().any(|stretch| stretch.section == function.section);
+    let mut own: Vec<Function> = own.collect();
+    own.sort_by_key(|function| (!is_seen(function), function.name));
+    Some(match own.first() {
+        None => Presence::NotNeeded,
+        Some(function) if is_seen(function) => Presence::Replaced(function.name.to_string()),
+        Some(_) => Presence::NotKnown,
+    })
 }
 
-/// The longest stretches of code without relocations.
-fn stretches(object: &[u8]) -> Option<Vec<&[u8]>> {
+/// A global function that a file defines, and the section that it is in.
+struct Function<'f> {
+    name: &'f BStr,
+    section: usize,
+}
+
+/// Code without relocations, and the section that it is in.
+struct Stretch<'o> {
+    code: &'o [u8],
+    section: usize,
+}
+
+/// The global functions that a file defines; `None` if it has no symbol table.
+fn functions(file: &[u8]) -> Option<Vec<Function<'_>>> {
+    let sections = sections(file)?;
+    let table = sections.iter().find(|section| section.kind == SHT_SYMTAB)?;
+    let names = sections.get(table.link)?;
+    let names = file.get(names.offset..)?.get(..names.size)?;
+    let entries = file.get(table.offset..)?.get(..table.size)?;
+    let function = |entry: &[u8]| {
+        // Elf64_Sym: name, info (binding and type), other (visibility), section.
+        let (info, other) = (*entry.get(4)?, *entry.get(5)?);
+        let is_function = info & 15 == STT_FUNC && info >> 4 != STB_LOCAL && other & 3 == STV_DEFAULT;
+        let section = usize::try_from(word(entry, 6, 2)?).ok()?;
+        if !is_function || section == 0 {
+            return None;
+        }
+        let start = usize::try_from(word(entry, 0, 4)?).ok()?;
+        let name = names.get(start..)?.split(|byte| *byte == 0).next().map(BStr::new)?;
+        Some(Function { name, section })
+    };
+    Some(entries.chunks_exact(SYMBOL).filter_map(function).collect())
+}
+
+/// The longest stretch of code without relocations of each section.
+fn stretches(object: &[u8]) -> Option<Vec<Stretch<'_>>> {
     let sections = sections(object)?;
-    let mut found: Vec<&[u8]> = Vec::new();
+    let mut found: Vec<Stretch> = Vec::new();
     for (index, section) in sections.iter().enumerate() {
         if section.kind != SHT_PROGBITS || section.flags & SHF_EXECINSTR == 0 {
             continue;
@@ -54,15 +122,14 @@ fn stretches(object: &[u8]) -> Option<Vec<&[u8]>> {
         }
         places.push(code.len());
         places.sort_unstable();
-        for pair in places.windows(2) {
-            let (from, to) = (pair[0].saturating_add(BESIDE), pair[1].saturating_sub(BESIDE));
-            if let Some(stretch) = code.get(from..to).filter(|stretch| stretch.len() >= SHORTEST) {
-                found.push(stretch);
-            }
-        }
+        let between = places
+            .windows(2)
+            .filter_map(|pair| code.get(pair[0].saturating_add(BESIDE)..pair[1].saturating_sub(BESIDE)));
+        let longest = between.max_by_key(|code| code.len()).filter(|code| code.len() >= SHORTEST);
+        found.extend(longest.map(|code| Stretch { code, section: index }));
     }
-    found.sort_by_key(|stretch| std::cmp::Reverse(stretch.len()));
-    found.truncate(STRETCHES);
+    found.sort_by_key(|stretch| std::cmp::Reverse(stretch.code.len()));
+    found.truncate(MOST);
     Some(found)
 }
 
@@ -80,6 +147,7 @@ fn sections(object: &[u8]) -> Option<Vec<Section>> {
             flags: word(header, 8, 8)?,
             offset: field(24)?,
             size: field(32)?,
+            link: usize::try_from(word(header, 40, 4)?).ok()?,
             info: usize::try_from(word(header, 44, 4)?).ok()?,
         })
     };
@@ -90,4 +158,50 @@ fn sections(object: &[u8]) -> Option<Vec<Section>> {
 fn word(bytes: &[u8], at: usize, size: usize) -> Option<u64> {
     let field = bytes.get(at..)?.get(..size)?;
     Some(field.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::process::Command;
+
+    /// Long enough to be told apart, and unlike each other.
+    fn function(name: &str, start: u32) -> String {
+        let lines = (start..start + 20).map(|number| format!("x = x * {number}u + (x >> 7);\n")).collect::<String>();
+        format!("unsigned {name}(unsigned x) {{ {lines} return x; }}\n")
+    }
+
+    fn compiled(folder: &std::path::Path, name: &str, source: &str, arguments: &[&str]) -> Vec<u8> {
+        let (text, result) = (folder.join(format!("{name}.c")), folder.join(name));
+        fs::write(&text, source).unwrap();
+        let mut command = Command::new("cc");
+        command.args(["-O1", "-ffreestanding", "-ffunction-sections", "-nostdlib", "-static"]).arg("-o").arg(&result);
+        let status = command.args(arguments).arg(&text).current_dir(folder).status().unwrap();
+        assert!(status.success(), "{name}");
+        fs::read(result).unwrap()
+    }
+
+    #[test]
+    fn code_that_was_dropped_is_not_needed_only_if_no_other_stands_in_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let many: String = (0..80).map(|number| function(&format!("f{number}"), 1000 * number + 100)).collect();
+        let last: String = function("last", 1).split_inclusive(';').take(10).collect::<String>() + " return x; }\n";
+        let short = "unsigned short_one(unsigned x) { return x * 3u; }\n";
+        let object = compiled(folder.path(), "object", &format!("{many}{last}{short}"), &["-c"]);
+        let of = |name: &str, start: &str, more: &[&str]| {
+            compiled(folder.path(), name, start, &[&["-Wl,--gc-sections,-e,start"], more].concat())
+        };
+        let calls = "unsigned last(unsigned); unsigned start(void) { return last(1); }\n";
+        let found = |file: &[u8]| presence(file, &object).unwrap();
+        // The shortest of many is enough.
+        assert_eq!(found(&of("one", calls, &["-xnone", "object"])), Presence::Linked);
+        let none = "unsigned start(void) { return 1; }\n";
+        assert_eq!(found(&of("none", none, &["-xnone", "object"])), Presence::NotNeeded);
+        let calls_short = "unsigned short_one(unsigned); unsigned start(void) { return short_one(1); }\n";
+        assert_eq!(found(&of("short", calls_short, &["-xnone", "object"])), Presence::NotKnown);
+        let other = format!("__attribute__((noinline)) {}{calls}", function("last", 9));
+        assert_eq!(found(&of("other", &other, &[])), Presence::Replaced("last".to_owned()));
+        assert_eq!(found(&of("stripped", none, &["-s", "-xnone", "object"])), Presence::NotKnown);
+    }
 }

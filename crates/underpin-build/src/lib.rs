@@ -29,7 +29,6 @@ pub use advice::advice;
 pub use built::{Artifact, Outputs, PlaceError, is_folder, may_replace, place};
 pub use confirm::{Confirmation, Fact, confirm};
 pub use error::BuildError;
-pub use evidence::has_code;
 pub use note::{NoteObjectError, has_note, note_object};
 pub use plan::{Plan, Step};
 pub use request::{Claim, LinkObject, Places, Request};

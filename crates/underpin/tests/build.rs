@@ -150,6 +150,35 @@ int main(void) { printf("%s\n", frames() >= 2 ? "unwound" : "lost"); return 0; }
 "#;
 
 #[test]
+fn what_sections_without_a_caller_take_with_them_is_not_needed_or_not_known_and_never_missed() {
+    need!("musl-gcc", "readelf");
+    let dir = Fixture::new();
+    dir.write("a.c", "#include <unistd.h>\nint main(void) { return write(1, \"a\\n\", 2) != 2; }\n");
+    let begin =
+        "void begin(void) { __asm__(\"mov $60, %eax; xor %edi, %edi; syscall\"); }\nint main(void) { return 0; }\n";
+    dir.write("b.c", begin);
+    let gc = "-Wl,--gc-sections";
+    let linked = |file: &str, words: &[&str], code: i32| {
+        let (source, output) = (format!("{file}.c"), dir.join(format!("{file}-{code}")).display().to_string());
+        let arguments = [&["--json", &source, "--as", "musl+system", "-o", &output, "--", gc], words].concat();
+        let output = Output::of(&mut build(&dir, &arguments));
+        assert_eq!(output.code, Some(code), "{}{}", output.stdout, output.stderr);
+        let document: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
+        let facts = document["programs"][0]["facts"].as_array().unwrap().clone();
+        let fact = facts.into_iter().find(|fact| fact["what"] == "linked in").unwrap();
+        fact["found"].as_str().unwrap().to_owned()
+    };
+    // musl's own start calls memcpy: of the overlay that function alone is left.
+    assert_eq!(linked("a", &[], 0), "overlay linked in");
+    assert_eq!(says(&dir.join("a-0")), "a\n");
+    let none = linked("b", &["-Wl,-e,begin"], 0);
+    assert!(none.starts_with("overlay not needed"), "{none}");
+    says(&dir.join("b-0"));
+    let stripped = linked("b", &["-Wl,-e,begin", "-s"], 1);
+    assert!(stripped.starts_with("not known"), "{stripped}");
+}
+
+#[test]
 fn a_libgcc_that_calls_glibcs_dl_find_object_unwinds_on_musl() {
     need!("musl-gcc", "readelf");
     let dir = Fixture::new();
