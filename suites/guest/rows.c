@@ -26,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_STARTS = 1000, MOST_WORDS = 32, WARM_STARTS = 3 };
+enum { MOST_STARTS = 1000, MOST_WORDS = 32, WARM_STARTS = 3, MOST_RESTS = 40, REST_TICKS = 50, SENT_MS = 20 };
 
 static uint64_t clock_ns(clockid_t which) {
     struct timespec now;
@@ -48,6 +48,33 @@ static void say_boot(uint64_t up_ns) {
     }
     printf("@boot {\"up_ns\":%" PRIu64 ",\"total_kib\":%lu,\"available_kib\":%lu}\n", up_ns, of_meminfo(text, "MemTotal:"),
            of_meminfo(text, "MemAvailable:"));
+}
+
+/* Time that the processor had nothing to do in, in ticks of 10 ms. */
+static long idle_ticks(void) {
+    long user = 0, nice = 0, system = 0, idle = 0;
+    FILE *file = fopen("/proc/stat", "r");
+    if (file) {
+        if (fscanf(file, "cpu %ld %ld %ld %ld", &user, &nice, &system, &idle) != 4) idle = 0;
+        fclose(file);
+    }
+    return idle;
+}
+
+static void rest_ms(long milliseconds) {
+    const struct timespec rest = {milliseconds / 1000, milliseconds % 1000 * 1000000};
+    nanosleep(&rest, NULL);
+}
+
+/* Waits until the kernel has done what it puts off at its start (tests of its ciphers, drivers that look for devices): that
+ * takes turns with the first rows and is in their time, by whole ticks of 4 ms. A guest that counts instructions skips the
+ * waiting. One that never rests is measured as it is. */
+static void settle(void) {
+    for (int tries = 0; tries < MOST_RESTS; tries++) {
+        const long before = idle_ticks();
+        rest_ms(REST_TICKS * 10);
+        if (idle_ticks() - before >= REST_TICKS - 1) return;
+    }
 }
 
 static int by_size(const void *left, const void *right) {
@@ -104,6 +131,8 @@ static void become(char *row) {
 static void run_row(char *row, long seconds, const sigset_t *ended) {
     printf("@row %.*s\n", (int)strcspn(row, " "), row);
     fflush(stdout);
+    /* Until the first process has passed it on. */
+    rest_ms(SENT_MS);
     const pid_t child = fork();
     if (child == 0) become(row);
     if (child < 0) {
@@ -140,6 +169,8 @@ int main(int words, char **word) {
     sigaddset(&ended, SIGCHLD);
     sigprocmask(SIG_BLOCK, &ended, NULL);
     say_boot(up_ns);
+    fflush(stdout);
+    settle();
     say_start(word[3], strtol(word[2], NULL, 10));
     fflush(stdout);
     for (int i = 4; i < words; i++) run_row(word[i], strtol(word[1], NULL, 10), &ended);
