@@ -1,10 +1,12 @@
 //! `underpin image compare` of musl and glibc twins: its tables beside the published figures, how far equal boots are apart,
 //! and where counted instructions and this machine's times disagree.
 
+use super::image_published::MEMORY;
 use super::stats::Estimate;
 use super::suite::{difference, figure, ratio};
 use super::table::{self, Goal, Limit};
 use super::underpin_bench::document;
+use crate::build::zig;
 use crate::run;
 use anyhow::{Context, ensure};
 use serde_json::Value;
@@ -17,6 +19,7 @@ use underpin_image::Target;
 
 /// What the images are made of.
 const PACKAGES: [&str; 2] = ["busybox", "dash"];
+const PAGE: &str = "docs/bench/image-compare.md";
 /// The page of the suites on this machine itself.
 const NATIVE: &str = "docs/bench/suite.md";
 /// A ratio may differ by this factor from that on the machine itself.
@@ -54,19 +57,29 @@ pub fn run() -> anyhow::Result<String> {
         let document = document(&json)?;
         goals.extend(goals_of(&document, target, minutes, &native));
         sections += &section(&document, target, &native)?;
+        // The next one takes as long again: what is there by then is kept.
+        let page = format!("{text}{}{sections}", table_of(&goals));
+        std::fs::write(PAGE, page).with_context(|| format!("cannot write {PAGE}"))?;
     }
-    let goals: Vec<Goal<'_>> =
-        goals.iter().map(|(text, value, limit)| Goal { text, ratio: Estimate::exact(*value), limit: *limit }).collect();
-    text += &table::goals(&goals);
+    text += &table_of(&goals);
     text += &sections;
     std::fs::remove_dir_all(&folder)?;
     Ok(text)
+}
+
+fn table_of(goals: &[(String, f64, Limit)]) -> String {
+    let goals: Vec<Goal<'_>> =
+        goals.iter().map(|(text, value, limit)| Goal { text, ratio: Estimate::exact(*value), limit: *limit }).collect();
+    table::goals(&goals)
 }
 
 fn compare(underpin: &Path, target: Target, json: &Path, folder: &Path) -> anyhow::Result<()> {
     let mut command = Command::new(underpin);
     command.args(["image", "compare", "--quick", "--target", target.name(), "--export-json"]).arg(json).args(PACKAGES);
     command.arg("--store").arg(folder.join("store")).stdin(Stdio::null()).stdout(Stdio::null());
+    // Programs with musl for another processor need it.
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    command.env("PATH", std::env::join_paths(std::iter::once(zig()?).chain(std::env::split_paths(&path)))?);
     let status = command.status().context("cannot start underpin")?;
     ensure!(status.success(), "{command:?}: {status}");
     Ok(())
@@ -250,22 +263,24 @@ fn tables(suite: &Value, native: Option<&BTreeMap<String, f64>>) -> anyhow::Resu
     Ok(text)
 }
 
-/// The three kinds of memory that the rows of libc-bench leave.
+/// The three kinds of memory that the rows of libc-bench leave, each with the published figure.
 fn memory(document: &Value) -> anyhow::Result<String> {
-    let mut text = "\n### libc: memory after the work, in KiB\n\n\
+    let libc = document["suite"]["suites"].as_array().into_iter().flatten().find(|suite| suite["suite"] == "libc");
+    let Some(libc) = libc else { return Ok(String::new()) };
+    let mut text = "\n### libc: memory after the work, in KiB, with openEuler's figure in brackets\n\n\
                     | row | virtual, glibc | musl | resident, glibc | musl | dirty, glibc | musl |\n\
                     | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n"
         .to_owned();
-    let libc = document["suite"]["suites"].as_array().into_iter().flatten().find(|suite| suite["suite"] == "libc");
-    let Some(libc) = libc else { return Ok(String::new()) };
-    for row in libc["rows"].as_array().into_iter().flatten().filter(|row| row["original_ratio"].is_number()) {
-        let of = |build: usize, key: &str| {
-            let bytes = row["cells"][build]["memory"][key].as_f64();
-            bytes.map_or("-".to_owned(), |bytes| format!("{:.0}", bytes / KIB))
+    for (name, published) in &MEMORY {
+        let row = libc["rows"].as_array().into_iter().flatten().find(|row| row["row"] == *name);
+        let of = |build: usize, key: &str, published: u64| {
+            let bytes = row.and_then(|row| row["cells"][build]["memory"][key].as_f64());
+            bytes.map_or("-".to_owned(), |bytes| format!("{:.0}", bytes / KIB)) + &format!(" ({published})")
         };
-        let kinds = ["virtual_bytes", "resident_bytes", "dirty_bytes"];
-        let cells: Vec<String> = kinds.iter().flat_map(|key| [of(0, key), of(1, key)]).collect();
-        writeln!(text, "| {} | {} |", row["row"].as_str().unwrap_or_default(), cells.join(" | "))?;
+        let kinds = ["virtual_bytes", "resident_bytes", "dirty_bytes"].into_iter().zip(published);
+        let cells: Vec<String> =
+            kinds.flat_map(|(key, (glibc, musl))| [of(0, key, *glibc), of(1, key, *musl)]).collect();
+        writeln!(text, "| {name} | {} |", cells.join(" | "))?;
     }
     Ok(text)
 }
