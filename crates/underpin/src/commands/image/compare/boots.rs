@@ -20,6 +20,8 @@ const LEAST_MEMORY_MIB: u32 = 768;
 const STARTS: &str = "100";
 /// A guest may take so long in all, and this long for each row: emulation is a hundred times slower at worst.
 const PATIENCE: (Duration, Duration) = (Duration::from_secs(60), Duration::from_secs(6));
+/// Until a guest is up: longer than for one command, since a busy machine would lose the work of an hour.
+const UP: Duration = Duration::from_secs(300);
 /// Lines of the console that a message has.
 const SHOWN: usize = 8;
 
@@ -228,7 +230,7 @@ impl<'a> Starter<'a> {
             Request { arguments, environment: guest_environment(), directory: "/".into(), ..Request::default() };
         let mut heard = Heard { begun: Instant::now(), first: None, text: Vec::new() };
         let command = PATIENCE.0 + PATIENCE.1 * u32::try_from(rows.len()).unwrap_or(u32::MAX) + 10 * self.plan.row_time;
-        let boot = boot(&self.qemu, &machine, &request, Patience::command(command), &mut heard)?;
+        let boot = boot(&self.qemu, &machine, &request, Patience { up: UP, command }, &mut heard)?;
         let said = Said::of_text(&String::from_utf8_lossy(&heard.text));
         Ok(Ended { said, first_result: heard.first, boot })
     }
