@@ -10,6 +10,7 @@ mod build;
 mod dependencies;
 mod dist;
 mod docs;
+mod emulator;
 mod fuse_bundles;
 mod fuse_trials;
 #[cfg(test)]

