@@ -1,6 +1,7 @@
 //! What `underpin image run` costs beside a bare QEMU with the same kernel, initramfs and flags, and what an image costs.
 
 use super::image_container::beside_umoci;
+use super::image_mmdebstrap::beside_mmdebstrap;
 use super::stats::{Estimate, Sample};
 use super::table::{self, Goal, Limit};
 use crate::run;
@@ -56,8 +57,13 @@ pub fn run(rounds: usize) -> anyhow::Result<String> {
     }
     // It starts no guest, so there is time for more rounds.
     let (container, beside) = beside_umoci(&underpin, &programs[0], &folder, 4 * rounds)?;
+    let distribution = beside_mmdebstrap(&underpin, &folder, rounds)?;
     fs::remove_dir_all(&folder)?;
-    let mut goals = vec![Goal { text: CONTAINER, ratio: beside, limit: Limit::AtMost(0.2) }];
+    let mut goals = vec![
+        Goal { text: CONTAINER, ratio: beside, limit: Limit::AtMost(0.2) },
+        Goal { text: CLOSURE, ratio: distribution.time, limit: Limit::AtMost(0.5) },
+        Goal { text: CLOSURE_SIZE, ratio: distribution.size, limit: Limit::AtMost(1.0) },
+    ];
     for (measured, words) in ratios.iter().zip([X86, ARM]) {
         let values = [measured.ratio, measured.starts, measured.beyond, measured.nothing];
         let limits = [Limit::AtMost(1.2), Limit::AtLeast(STARTS as f64), Limit::AtMost(80.0), Limit::AtMost(0.5)];
@@ -68,11 +74,14 @@ pub fn run(rounds: usize) -> anyhow::Result<String> {
         }));
     }
     text += &container;
+    text += &distribution.text;
     text += &table::goals(&goals);
     Ok(text)
 }
 
 const CONTAINER: &str = "an image for containers, over umoci by hand: at most 0.2";
+const CLOSURE: &str = "a program of the distribution, over mmdebstrap's time: at most 0.5";
+const CLOSURE_SIZE: &str = "a program of the distribution, over mmdebstrap's bytes: smaller";
 const X86: [&str; 4] = [
     "qemu-x86_64: from `image run` to the result, over a bare start: at most 1.2",
     "qemu-x86_64: starts with the result, of 20",

@@ -12,6 +12,7 @@ mod hyperfine;
 mod image;
 mod image_compare;
 mod image_container;
+mod image_mmdebstrap;
 mod image_published;
 mod load;
 pub mod measure;
