@@ -28,7 +28,7 @@ pub use browser::{Browser, Look};
 pub use fixture::{Fixture, Output};
 pub use loader::{Traced, traced_objects};
 pub use need::{
-    PATCHELF_VERSIONS, ZIG_VERSIONS, all_required, auditwheel, available, missing, patchelfs, skip,
+    PATCHELF_VERSIONS, ZIG_VERSIONS, all_required, auditwheel, available, missing, patchelfs, path_with_board, skip,
     skip_without_target, zigs,
 };
 pub use random::Random;

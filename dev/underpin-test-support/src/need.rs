@@ -114,6 +114,16 @@ pub fn zigs() -> Vec<PathBuf> {
 /// The releases of zig that builds are tried with.
 pub const ZIG_VERSIONS: [&str; 2] = ["0.15.2", "0.17.1"];
 
+/// PATH with a QEMU in front that has the board of the Raspberry Pi 4, if the set-up of the tests has put one below
+/// `target/qemu`; else PATH as it is, whose QEMU may have the board.
+#[must_use]
+pub fn path_with_board() -> std::ffi::OsString {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let newer = target().join("qemu/bin");
+    let folders = newer.is_dir().then_some(newer).into_iter().chain(env::split_paths(&path));
+    env::join_paths(folders).unwrap_or(path)
+}
+
 fn target() -> PathBuf {
     let of_workspace = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join("target");
     env::var_os("CARGO_TARGET_DIR").map_or_else(of_workspace, PathBuf::from)
