@@ -202,3 +202,11 @@ record sdk "An SDK of clang for aarch64 and musl, moved, and what it builds in a
     ". 'a place/sdk/environment.sh'; echo 'int main() {}' >a.cc; \$CXX a.cc" \
     "underpin image build area by-cmake/of-cmake by-meson/of-meson of-cargo/target/aarch64-unknown-linux-musl/release/of-cargo --target qemu-aarch64 -o area-image | tail -n 8" \
     "for program in area of-cmake of-meson of-cargo; do underpin image run area-image -- \$program; done"
+
+record llvm "An image by clang, lld and compiler-rt for aarch64 and musl" \
+    "underpin image layer show dash --libc musl --toolchain clang --target qemu-aarch64" \
+    "underpin image build dash --libc musl --toolchain clang --target qemu-aarch64 -o llvm-image" \
+    "underpin image run llvm-image -- dash -c 'n=7; echo \$((n * n)); exit 3'" \
+    "underpin image build dash --libc musl --toolchain gcc --target qemu-aarch64 -o gcc-image | tail -n 1" \
+    "underpin image run gcc-image -- dash -c 'n=7; echo \$((n * n)); exit 3'" \
+    "underpin image size llvm-image --against gcc-image"
