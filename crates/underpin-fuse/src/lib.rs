@@ -23,6 +23,7 @@
 //! | `dynamic`, `segments` | the dynamic section with its tables, program headers |
 //! | `sections` | section headers and a symbol table for debuggers |
 //! | `property` | what holds for the whole file because it holds for each member: branch targets, shadow stacks |
+//! | `meaning` | what the file does for its program, to tell whether another one can use it |
 //! | `note` | the list of members, from which a stale one is found |
 //! | `write` | the file |
 //!
@@ -37,6 +38,7 @@ mod dynamic;
 mod frames;
 mod layout;
 mod machine;
+mod meaning;
 mod members;
 pub mod note;
 mod object;
@@ -50,6 +52,7 @@ mod tables;
 mod write;
 
 pub use bind::{Binding, Target};
+pub use meaning::Meaning;
 pub use members::{Kept, KeptBecause};
 pub use object::Malformed;
 
@@ -155,6 +158,8 @@ pub struct Fused {
     pub program_needs: Vec<BString>,
     /// What each symbolic relocation of a member was bound to.
     pub bindings: Vec<Binding>,
+    /// What the file does, to tell whether another program can use it.
+    pub meaning: Meaning,
 }
 
 /// Why a closure cannot be fused.

@@ -5,6 +5,7 @@
 
 use crate::bind::{Scope, Target};
 use crate::layout::Layout;
+use crate::meaning::Offer;
 use crate::object::{Object, SHN_ABS, STB_GNU_UNIQUE, STT_TLS, Symbol, Version};
 use crate::relocate::Outside;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -25,6 +26,8 @@ pub(crate) struct Tables {
     pub verneed: (Vec<u8>, u64),
     /// First defined symbol.
     pub first: u32,
+    /// The same definitions by name.
+    pub offers: Vec<Offer>,
     interned: HashMap<Vec<u8>, u32>,
 }
 
@@ -105,6 +108,13 @@ impl<'a> Maker<'_, 'a> {
             _ => symbol.value,
         };
         let section = if absolute { SHN_ABS } else { (self.section)(*object, symbol.value) };
+        let version = self.objects[*object].version_of(symbol).map_or(&b""[..], |version| version.name);
+        tables.offers.push(Offer {
+            name: symbol.name.into(),
+            version: version.into(),
+            hidden: index & HIDDEN != 0,
+            of: (*object, symbol.value),
+        });
         let name = tables.intern(symbol.name);
         push_symbol(&mut tables.symbols, name, [symbol.info, symbol.other], section, value, symbol.size);
         tables.versym.extend(index.to_le_bytes());

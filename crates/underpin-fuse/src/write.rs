@@ -4,6 +4,7 @@ use crate::arrays::Arrays;
 use crate::bind::Scope;
 use crate::dynamic::{DT_NEEDED, DT_RPATH, DT_SONAME, Dynamic, Link, Loaded, Parts};
 use crate::layout::Layout;
+use crate::meaning::{Asks, Meaning};
 use crate::object::{Malformed, Object};
 use crate::relocate::{Relocated, Relocator};
 use crate::sections::{self, ALLOC, EXECUTE, MemberSections, Section, TLS, WRITE};
@@ -61,12 +62,10 @@ pub(crate) fn write(closure: &Closure, objects: &[Object], plan: &Plan, names: &
         note.base = layout.place_of(*member).map_or(0, |place| place.base);
     }
     let bytes = writer.file(&mut tables, &mut relocated, &arrays, &frames, &notes, members)?;
-    Ok(Fused {
-        bytes,
-        links: requests.own.clone(),
-        program_needs: requests.program.clone(),
-        bindings: relocated.bindings,
-    })
+    let asks = Asks { needs: &requests.shared, names: &requests.own, search: &requests.path };
+    let meaning = Meaning::new(closure, plan, &layout, &relocated.bindings, &tables, &asks);
+    let Requests { own: links, program: program_needs, .. } = requests;
+    Ok(Fused { bytes, links, program_needs, bindings: relocated.bindings, meaning })
 }
 
 fn requests(closure: &Closure, objects: &[Object], plan: &Plan) -> Requests {
@@ -95,14 +94,15 @@ fn requests(closure: &Closure, objects: &[Object], plan: &Plan) -> Requests {
         .filter(|name| !own.iter().any(|own| own == **name))
         .map(|name| BString::from(*name))
         .collect();
-    Requests { shared, own, program, path: search_path(closure, objects, plan) }
+    Requests { shared, own, program, path: search_path(closure, objects, plan, &wanted) }
 }
 
-/// Where members would have searched: the folders of shared libraries that a path led to, and the lists of members, for
-/// what they open while they run.
-fn search_path(closure: &Closure, objects: &[Object], plan: &Plan) -> Vec<BString> {
+/// Where members would have searched: the folders of shared libraries that they need and a path led to, and the lists of
+/// members, for what they open while they run.
+fn search_path(closure: &Closure, objects: &[Object], plan: &Plan, wanted: &HashSet<usize>) -> Vec<BString> {
     let folder = |path: &BString| path.rfind_byte(b'/').map_or_else(|| BString::from("."), |end| path[..end].into());
-    let shared = plan.kept.iter().map(|kept| &closure.objects[kept.object]).filter(|kept| kept.by_path);
+    let shared = plan.kept.iter().filter(|kept| wanted.contains(&kept.object));
+    let shared = shared.map(|kept| &closure.objects[kept.object]).filter(|kept| kept.by_path);
     let mut all: Vec<BString> = shared.map(|kept| folder(&kept.path)).collect();
     for &member in &plan.members {
         let Some(dynamic) = &objects[member].elf.dynamic else { continue };

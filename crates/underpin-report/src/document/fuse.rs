@@ -72,6 +72,9 @@ pub struct Fusion {
     pub file: Raw,
     /// Its size.
     pub bytes: u64,
+    /// The other programs that use the same file.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shared_with: Vec<Raw>,
     /// The libraries inside, in load order.
     pub members: Vec<Raw>,
     /// Their size together.

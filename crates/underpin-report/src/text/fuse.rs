@@ -17,7 +17,9 @@ const DETAILED: usize = 3;
 #[must_use]
 pub fn fuse(document: &FuseDocument, view: &View) -> Text {
     let mut text = Text::new();
-    if document.programs.len() > DETAILED && view.verbosity == 0 {
+    if document.programs.is_empty() {
+        text.push(Line::new().with(Role::Plain, "No program here is fused."));
+    } else if document.programs.len() > DETAILED && view.verbosity == 0 {
         many(&mut text, document, view);
     } else {
         document.programs.iter().for_each(|program| one(&mut text, program, document.dry_run, view));
@@ -79,8 +81,11 @@ fn many(text: &mut Text, document: &FuseDocument, view: &View) {
         let (role, verb) = if document.dry_run { (Role::Heading, "Would fuse") } else { (Role::Good, "Fused") };
         line(text, role, format!("{verb} {}", programs(done.len())));
         let common = common_folder(done.iter().map(|(path, _)| path.to_string()));
-        for (path, fusion) in &done {
-            let facts = format!("  {:>9}  {:>3} libraries  ", size(fusion.bytes), fusion.members.len());
+        for (number, (path, fusion)) in done.iter().enumerate() {
+            let facts = match done[..number].iter().any(|(_, before)| before.file == fusion.file) {
+                true => format!("  {:>24}  ", "the same file"),
+                false => format!("  {:>9}  {:>3} libraries  ", size(fusion.bytes), fusion.members.len()),
+            };
             let path = shorten(&path.to_string()[common..], usable.saturating_sub(facts.chars().count()));
             text.push(Line::new().with(Role::Dim, facts).with(Role::Plain, path));
         }
@@ -125,6 +130,10 @@ fn merged(text: &mut Text, fusion: &Fusion, view: &View) {
     let sizes = format!("{}; the libraries together {}", size(fusion.bytes), size(fusion.member_bytes));
     row(text, "file", &fusion.file.to_string(), view);
     row(text, "size", &sizes, view);
+    if !fusion.shared_with.is_empty() {
+        let names: Vec<String> = fusion.shared_with.iter().map(|path| path.file_name().to_string()).collect();
+        row(text, "group", &format!("the file is also that of {}", named(&names, NAMED)), view);
+    }
     let bound = format!(
         "{}; {} of their {} references are looked up no more",
         count(fusion.members.len(), "library", "libraries"),

@@ -35,7 +35,8 @@ use std::path::PathBuf;
     that is installed into one of the old folders later is not seen until bind runs\n\
     again; verify reports it.\n\
     \n\
-    --fuse takes programs of glibc for x86-64 or aarch64, and those in a folder. What glibc has,\n\
+    --fuse takes programs of glibc for x86-64 or aarch64, and those in a folder, where\n\
+    programs with nearly the same libraries share one merged file. What glibc has,\n\
     drivers, and libraries that ask who they are stay as they are, and so do all files\n\
     but the program. The merged file is in .underpin beside the program. When a library\n\
     is updated the program goes on with the old one until `bind --fuse` runs again, which\n\
@@ -52,7 +53,8 @@ use std::path::PathBuf;
     underpin bind --relative /opt/tree      so that the tree may be moved\n  \
     underpin bind --exclude 'libmpi*' /opt/tree\n  \
     underpin bind --reserve ./app           what to give the linker next time\n  \
-    underpin bind --fuse ./app              its libraries as one file\n\
+    underpin bind --fuse ./app              its libraries as one file\n  \
+    underpin bind --fuse --refresh /opt     what is fused, after an update\n\
     \n\
     Next: `underpin verify PATH` proves that the same objects are loaded, now and\n\
     later; `underpin unbind PATH` restores every byte.")]
@@ -85,6 +87,10 @@ pub struct BindArgs {
     /// binfmt_misc names
     #[arg(long, value_name = "QEMU", requires = "fuse")]
     pub emulator: Option<PathBuf>,
+
+    /// With --fuse: only programs that are fused, and with their libraries as they are now; the others are left alone
+    #[arg(long, requires = "fuse")]
+    pub refresh: bool,
 
     /// Print what to give the linker so that a later bind fits without a new segment
     #[arg(long, conflicts_with_all = ["json", "dry_run"])]

@@ -2,7 +2,10 @@
 //!
 //! The file and its links are written first, into a new folder that nothing names. The program is replaced last, and only
 //! after the real loader has bound every reference of the copy as it does in the original; then folders that nothing names
-//! any more are removed. Ended at any point, the program is the old one or the new one, and starts.
+//! any more are removed. Ended at any point, the program is the old one or the new one, and starts. Programs of a folder
+//! with nearly the same libraries use one file (`groups`).
+
+mod groups;
 
 use super::bind::scope;
 use crate::exit::Exit;
@@ -13,6 +16,7 @@ use crate::progress::Progress;
 use crate::screen::Screen;
 use anyhow::ensure;
 use bstr::BStr;
+use groups::{Task, grouped};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -27,17 +31,19 @@ use underpin_rewrite::files::{JobPhase, Progress as _};
 /// # Errors
 /// If a folder has no program, or the result cannot be written.
 pub fn run(request: &BindRequest, screen: &mut Screen) -> anyhow::Result<Exit> {
-    let paths = programs(&request.paths)?;
+    let tasks = tasks(request)?;
     let progress = Progress::parts();
-    progress.begin(JobPhase::Replacing, paths.len());
+    progress.begin(JobPhase::Replacing, tasks.iter().map(|task| task.programs().len()).sum());
+    let mut programs = Vec::new();
     // One after the other: all libraries of a program are in memory at once.
-    let one = |path: &PathBuf| {
-        let refused = |error: anyhow::Error| FuseOutcome::Refused { reason: format!("{error:#}") };
-        let program = FuseProgram { path: raw(path), outcome: one(path, request).unwrap_or_else(refused) };
-        progress.done(path);
-        program
-    };
-    let document = FuseDocument::new(request.action == Action::Show, paths.iter().map(one).collect());
+    for task in &tasks {
+        match task {
+            Task::One(path) => programs.push(FuseProgram { path: raw(path), outcome: one(path, request) }),
+            Task::Group(group) => programs.extend(group.carry_out(request)),
+        }
+        task.programs().iter().for_each(|path| progress.done(path));
+    }
+    let document = FuseDocument::new(request.action == Action::Show, programs);
     drop(progress);
     if request.json {
         screen.json(&document)?;
@@ -52,21 +58,35 @@ pub fn run(request: &BindRequest, screen: &mut Screen) -> anyhow::Result<Exit> {
     })
 }
 
-/// The programs that were named, and those in folders that were named.
-fn programs(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
-    let mut programs = Vec::new();
-    for named in paths {
-        if !named.is_dir() {
-            programs.push(named.clone());
+/// The programs that were named, and those in folders that were named, each once.
+fn tasks(request: &BindRequest) -> anyhow::Result<Vec<Task>> {
+    let mut tasks: Vec<Task> = Vec::new();
+    for named in &request.paths {
+        if tasks.iter().any(|task| task.programs().contains(named)) {
             continue;
         }
-        let scope = scope(&HostRoot::new(), std::slice::from_ref(named))?;
-        let found = scope.files.iter().map(|file| path(&file.path)).filter(|file| names_loader(file));
-        let before = programs.len();
-        programs.extend(found);
-        ensure!(programs.len() > before, "no program in {}: `--fuse` takes programs", named.display());
+        if named.is_dir() {
+            let below = below(named, request.refresh)?;
+            tasks.extend(grouped(&fs::canonicalize(named)?, below, request));
+        } else if !request.refresh {
+            tasks.push(Task::One(named.clone()));
+        } else if let Some(place) = Place::of(named) {
+            match place.group() {
+                Some((folder, programs)) => tasks.extend(grouped(&folder, programs, request)),
+                None => tasks.push(Task::One(named.clone())),
+            }
+        }
     }
-    Ok(programs)
+    Ok(tasks)
+}
+
+/// The programs below a folder; only those that are fused, to refresh them.
+fn below(folder: &PathBuf, refresh: bool) -> anyhow::Result<Vec<PathBuf>> {
+    let scope = scope(&HostRoot::new(), std::slice::from_ref(folder))?;
+    let programs = scope.files.iter().map(|file| path(&file.path)).filter(|file| names_loader(file));
+    let programs: Vec<PathBuf> = programs.collect();
+    ensure!(!programs.is_empty(), "no program in {}: `--fuse` takes programs", folder.display());
+    Ok(programs.into_iter().filter(|program| !refresh || Place::of(program).is_some()).collect())
 }
 
 /// Whether a file is a program: what names a loader.
@@ -75,10 +95,19 @@ fn names_loader(file: &Path) -> bool {
     elf().is_some_and(|elf| elf.interpreter.is_some())
 }
 
-fn one(path: &Path, request: &BindRequest) -> anyhow::Result<FuseOutcome> {
+fn loader(request: &BindRequest) -> LoaderRun<'_> {
+    LoaderRun { environment: &request.environment, emulator: request.emulator.as_deref() }
+}
+
+/// What becomes of a program with a merged file of its own.
+fn one(path: &Path, request: &BindRequest) -> FuseOutcome {
+    let refused = |error: anyhow::Error| FuseOutcome::Refused { reason: format!("{error:#}") };
+    alone(path, request).unwrap_or_else(refused)
+}
+
+fn alone(path: &Path, request: &BindRequest) -> anyhow::Result<FuseOutcome> {
     let path = fs::canonicalize(path)?;
-    let loader = LoaderRun { environment: &request.environment, emulator: request.emulator.as_deref() };
-    let merger = |place| Merger::of(&path, loader, &request.policy, place, WORTH);
+    let merger = |place| Merger::of(&path, loader(request), &request.policy, place, WORTH);
     // What cannot be compared is done again, and that says why it cannot be done.
     if let Some(Ok(Ok(merger))) = Place::of(&path).map(merger)
         && merger.is_done().unwrap_or(false)
@@ -93,17 +122,23 @@ fn one(path: &Path, request: &BindRequest) -> anyhow::Result<FuseOutcome> {
         Action::CarryOut => Some(merger.carry_out(&request.keep)?),
         Action::Show | Action::Reserve | Action::PrintPolicy => None,
     };
+    Ok(FuseOutcome::Merged(Box::new(fusion(&merger, compared))))
+}
+
+/// A fusion for the document.
+fn fusion(merger: &Merger, compared: Option<usize>) -> Fusion {
     let shared = merger.shared.iter().map(|(path, reason)| FuseShared { path: path.into(), reason: reason.clone() });
-    Ok(FuseOutcome::Merged(Box::new(Fusion {
+    Fusion {
         file: raw(merger.file()),
         bytes: merger.bytes(),
+        shared_with: Vec::new(),
         members: merger.merged.iter().map(|member| (&member.path).into()).collect(),
         member_bytes: merger.merged.iter().map(|member| member.size).sum(),
         shared: shared.collect(),
         references: merger.references.0,
         bound: merger.references.1,
         compared,
-    })))
+    }
 }
 
 fn raw(path: &Path) -> Raw {

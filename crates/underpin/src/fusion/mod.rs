@@ -3,17 +3,19 @@
 
 mod bundled;
 mod emulator;
+mod group;
 mod judge;
 mod place;
 mod subject;
 
 pub use bundled::merged;
+pub use group::GroupFile;
 pub use judge::{differences, same_symbols};
 pub use place::{Fusions, Place, file_of};
 
 use crate::contents::{Contents, part};
 use crate::input::path;
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use bstr::BString;
 use judge::Judge;
 use std::collections::BTreeSet;
@@ -37,6 +39,13 @@ pub struct LoaderRun<'r> {
     pub environment: &'r Environment,
     /// QEMU's user emulator for programs of another processor; without it the one that binfmt_misc names is taken.
     pub emulator: Option<&'r Path>,
+}
+
+impl LoaderRun<'_> {
+    /// The variables without LD_PRELOAD.
+    fn quiet(&self) -> Environment {
+        Environment { preload: None, ..self.environment.clone() }
+    }
 }
 
 /// A fusion that is worked out, before a byte is written.
@@ -68,8 +77,46 @@ impl Merger {
         place: Place,
         least: usize,
     ) -> anyhow::Result<Result<Merger, usize>> {
-        let environment = Environment { preload: None, ..loader.environment.clone() };
-        let subject = Subject::read(program, &environment, policy)?;
+        let subject = Subject::read(program, &loader.quiet(), policy)?;
+        Merger::of_subject(subject, loader, place, least)
+    }
+
+    /// The same with none but these libraries inside, which all programs of a group have.
+    ///
+    /// # Errors
+    /// As for [`Merger::of`].
+    pub fn among(
+        program: &Path,
+        loader: LoaderRun,
+        policy: &Policy,
+        place: Place,
+        common: &BTreeSet<PathBuf>,
+    ) -> anyhow::Result<Result<Merger, usize>> {
+        let mut subject = Subject::read(program, &loader.quiet(), policy)?;
+        subject.restrict(common);
+        Merger::of_subject(subject, loader, place, WORTH)
+    }
+
+    /// The real paths of the libraries that could be inside.
+    ///
+    /// # Errors
+    /// Why it cannot be done.
+    pub fn candidates(program: &Path, loader: LoaderRun, policy: &Policy) -> anyhow::Result<BTreeSet<PathBuf>> {
+        let subject = Subject::read(program, &loader.quiet(), policy)?;
+        let closure = subject.closure();
+        match underpin_fuse::plan(&closure) {
+            Err(Refusal::NothingToFuse { .. }) => Ok(BTreeSet::new()),
+            plan => Ok(plan?.members.iter().map(|&index| real(&closure.objects[index].path)).collect()),
+        }
+    }
+
+    fn of_subject(
+        subject: Subject,
+        loader: LoaderRun,
+        place: Place,
+        least: usize,
+    ) -> anyhow::Result<Result<Merger, usize>> {
+        let environment = loader.quiet();
         let emulator = loader.emulator.map(Path::to_owned).or_else(|| emulator::registered(subject.original()));
         let verifier = Verifier::new(environment).emulated(emulator);
         let closure = subject.closure();
@@ -98,6 +145,26 @@ impl Merger {
         });
         let computed = computed.collect();
         Ok(Ok(Merger { subject, verifier, place, fused, computed, merged, shared, references }))
+    }
+
+    /// Takes a file in place of its own.
+    ///
+    /// # Errors
+    /// What that file would do otherwise for this program.
+    pub fn adopt(&mut self, file: &GroupFile) -> anyhow::Result<()> {
+        if let Some(difference) = file.fused.meaning.difference(&self.fused.meaning) {
+            bail!("cannot use {}: {difference}", file.place.file().display());
+        }
+        self.place = file.place.clone();
+        self.fused.bytes.clone_from(&file.fused.bytes);
+        self.fused.links.clone_from(&file.fused.links);
+        self.merged.clone_from(&file.merged);
+        Ok(())
+    }
+
+    /// Its merged file, for several programs; the program is let go.
+    pub fn into_file(self) -> GroupFile {
+        GroupFile { place: self.place, fused: self.fused, merged: self.merged }
     }
 
     /// Whether the program and its merged file are already what they would become.
@@ -129,13 +196,23 @@ impl Merger {
     /// # Errors
     /// If something cannot be written, or the loader binds a reference otherwise; the program is the old one then.
     pub fn carry_out(&self, keep: &Keep) -> anyhow::Result<usize> {
-        let program = vec![self.subject.path.clone()];
-        let (farms, fusions) = (files::farms_of(&program), Fusions::of(&program));
         self.place.write(&self.fused, &self.list()?)?;
-        let compared = self.replace(keep);
+        let compared = self.carry_out_written(keep);
         if compared.is_err() {
             self.place.remove();
-        } else {
+        }
+        compared
+    }
+
+    /// The same if the file is written, which stays whatever happens.
+    ///
+    /// # Errors
+    /// As for [`Merger::carry_out`].
+    pub fn carry_out_written(&self, keep: &Keep) -> anyhow::Result<usize> {
+        let program = vec![self.subject.path.clone()];
+        let (farms, fusions) = (files::farms_of(&program), Fusions::of(&program));
+        let compared = self.replace(keep);
+        if compared.is_ok() {
             fusions.remove_unused();
             for error in files::remove_unused(&farms) {
                 crate::screen::note(&error);
@@ -166,17 +243,8 @@ impl Merger {
         Ok(copy)
     }
 
-    /// What is in the file, as an SPDX list.
     fn list(&self) -> anyhow::Result<Vec<u8>> {
-        let comment = |member: &note::Merged| match member.build_id.as_str() {
-            "" => "merged".to_owned(),
-            id => format!("merged; build-id {id}"),
-        };
-        let parts = self.merged.iter().map(|member| part(&member.path, comment(member))).collect();
-        let name = self.file().file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let mut list = serde_json::to_vec_pretty(&Contents::of(None, parts).spdx(&name, Some(&self.fused.bytes)))?;
-        list.push(b'\n');
-        Ok(list)
+        list(self.file(), &self.merged, &self.fused.bytes)
     }
 
     fn judge(&self) -> anyhow::Result<Judge<'_>> {
@@ -195,6 +263,19 @@ impl Merger {
         ensure!(undo(&new)? == *original, "the rewritten program could not be restored");
         Ok(new)
     }
+}
+
+/// What is in a merged file, as an SPDX list.
+fn list(file: &Path, merged: &[note::Merged], bytes: &[u8]) -> anyhow::Result<Vec<u8>> {
+    let comment = |member: &note::Merged| match member.build_id.as_str() {
+        "" => "merged".to_owned(),
+        id => format!("merged; build-id {id}"),
+    };
+    let parts = merged.iter().map(|member| part(&member.path, comment(member))).collect();
+    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut list = serde_json::to_vec_pretty(&Contents::of(None, parts).spdx(&name, Some(bytes)))?;
+    list.push(b'\n');
+    Ok(list)
 }
 
 /// What the record in the program tells `verify`: the merged file and its members as they are now.

@@ -19,6 +19,7 @@ use underpin_rewrite::plan::{FARMS, FUSED};
 const LINKS: &str = "links";
 
 /// The folder of one fusion.
+#[derive(Clone)]
 pub struct Place {
     folder: PathBuf,
     file: PathBuf,
@@ -65,6 +66,42 @@ impl Place {
     /// The list of what is in it (SPDX), beside it.
     pub fn list(&self) -> PathBuf {
         self.file.with_extension("spdx.json")
+    }
+
+    /// The real paths of the programs that were to use the file when it was written, each ended by a zero byte; only beside
+    /// the file of a group.
+    fn users(&self) -> PathBuf {
+        self.file.with_extension("programs")
+    }
+
+    /// Notes the programs that are to use the file, beside those of its group that do.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_users(&self, programs: &[PathBuf]) -> anyhow::Result<()> {
+        let others = self.group().map(|(_, others)| others).unwrap_or_default();
+        let all: BTreeSet<&PathBuf> = programs.iter().chain(&others).collect();
+        let list: Vec<u8> = all.into_iter().flat_map(|path| [path.as_os_str().as_bytes(), b"\0"].concat()).collect();
+        fs::write(self.users(), list).with_context(|| format!("{} cannot be written", self.users().display()))
+    }
+
+    fn read_users(&self) -> Vec<PathBuf> {
+        let list = fs::read(self.users()).unwrap_or_default();
+        let paths = list.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+        paths.map(|path| PathBuf::from(OsStr::from_bytes(path))).collect()
+    }
+
+    /// The folder and the programs of the group whose file it is, as far as they still name it; `None` if it is of one program.
+    pub fn group(&self) -> Option<(PathBuf, Vec<PathBuf>)> {
+        let mut users = self.read_users();
+        users.retain(|program| file_of(program).as_ref() == Some(&self.file));
+        let folder = self.folder.ancestors().nth(3)?.to_owned();
+        (!users.is_empty()).then_some((folder, users))
+    }
+
+    /// Whether it is in a folder of fusions in this one.
+    pub fn is_in(&self, folder: &Path) -> bool {
+        self.folder.ancestors().nth(3) == Some(folder)
     }
 
     fn links(&self) -> PathBuf {
@@ -131,15 +168,24 @@ impl Place {
         }
         let _ = fs::remove_dir(self.links());
         let _ = fs::remove_file(self.list());
+        let _ = fs::remove_file(self.users());
         let _ = fs::remove_file(&self.file);
         // Each only if it is empty.
         let above = self.folder.ancestors().take(3);
         above.for_each(|folder| drop(fs::remove_dir(folder)));
     }
 
-    /// A program in a folder that names the file.
-    fn named_in(&self, folder: &Path) -> Option<PathBuf> {
-        let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    /// Removes it unless a program of its group, or of the folder that it is in, names the file.
+    pub fn remove_if_unused(&self) {
+        if self.named_by(self.folder.ancestors().nth(3)).is_none() {
+            self.remove();
+        }
+    }
+
+    /// A program of its group or in a folder that names the file.
+    fn named_by(&self, folder: Option<&Path>) -> Option<PathBuf> {
+        let beside = folder.into_iter().flat_map(fs::read_dir).flatten().flatten().map(|entry| entry.path());
+        let files = self.read_users().into_iter().chain(beside);
         // A FIFO would wait for a writer.
         let mut files = files.filter(|file| fs::metadata(file).is_ok_and(|status| status.is_file()));
         files.find(|file| file_of(file).as_ref() == Some(&self.file))
@@ -178,10 +224,13 @@ impl Fusions {
             }
             let folder = fs::canonicalize(program).ok().and_then(|path| Some(path.parent()?.to_owned()));
             // Below the folder are FARMS, one folder for the program and one for each number.
-            let beside = folder.as_deref().filter(|folder| place.folder.ancestors().nth(3) == Some(*folder));
-            match beside.map(|folder| place.named_in(folder)) {
-                Some(None) => place.remove(),
-                Some(Some(other)) => {
+            let beside = folder.as_deref().filter(|folder| place.is_in(folder));
+            let of_group = fs::canonicalize(program).is_ok_and(|path| place.read_users().contains(&path));
+            match place.named_by(beside) {
+                None if beside.is_some() || of_group => place.remove(),
+                // The others of its group go on with it.
+                Some(_) if of_group => {}
+                Some(other) => {
                     screen::note(&format!("{}: left, {} names it", place.folder.display(), other.display()));
                 }
                 None => screen::note(&format!("{}: left, another program may name it", place.folder.display())),

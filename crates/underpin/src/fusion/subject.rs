@@ -3,6 +3,7 @@
 use super::{FileFacts, real};
 use crate::input::path;
 use anyhow::{Context, bail, ensure};
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
@@ -61,6 +62,15 @@ impl Subject {
         let contents = std::iter::once(Ok(program)).chain(libraries).collect::<anyhow::Result<_>>()?;
         let keep = resolved.objects.iter().map(|object| keep(object, policy)).collect();
         Ok(Subject { path: path.to_owned(), held, resolved, contents, keep })
+    }
+
+    /// Keeps every library shared but these, by their real paths.
+    pub fn restrict(&mut self, common: &BTreeSet<PathBuf>) {
+        for (object, keep) in self.resolved.objects.iter().zip(&mut self.keep) {
+            if keep.is_none() && !common.contains(&real(&object.path)) {
+                *keep = Some("not in every program that uses the merged file".to_owned());
+            }
+        }
     }
 
     /// The closure for the plan.

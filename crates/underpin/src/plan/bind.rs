@@ -25,6 +25,8 @@ pub struct BindRequest {
     pub action: Action,
     /// Whether libraries are merged into one file, instead of bound one by one.
     pub fuse: bool,
+    /// Only programs that are fused already.
+    pub refresh: bool,
     /// QEMU's user emulator for programs of another processor.
     pub emulator: Option<PathBuf>,
     /// JSON instead of a screen.
@@ -77,6 +79,7 @@ impl BindRequest {
                 _ => Action::CarryOut,
             },
             fuse: args.fuse,
+            refresh: args.refresh,
             emulator: args.emulator.as_deref().map(input::locate).transpose()?,
             json: args.display.json,
             verbosity: args.display.verbose,
