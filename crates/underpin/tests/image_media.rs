@@ -123,8 +123,8 @@ fn board(dir: &Fixture) {
     }
     let output = on(&newer);
     if output.code == Some(2) {
-        older(&output);
-        return skip("no QEMU with raspi4b is in PATH or below target/qemu");
+        // The set-up has said why it found none: the board belongs to newer distributions.
+        return older(&output);
     }
     assert_eq!(output.code, Some(7), "{}", output.stderr);
     assert_eq!((output.stdout.as_str(), output.stderr.as_str()), ("root on ext4\nkept\n1 two words\n", "err\n"));
