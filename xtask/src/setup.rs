@@ -66,7 +66,10 @@ const PACKAGES: [(&str, &[&str]); 19] = [
     ("an HTTP/2 client", &["curl"]),
     ("a slow file system", &["fuse3"]),
     ("a Debian system to install packages into, and what makes one beside images", &["debootstrap", "mmdebstrap"]),
-    ("readers of container images, and what runs them", &["skopeo", "umoci", "zstd", "runc"]),
+    (
+        "readers of container images, what runs them, and what tests a FIPS provider",
+        &["skopeo", "umoci", "zstd", "runc", "openssl"],
+    ),
 ];
 
 /// The versions of patchelf that rewrote the files of Spack, Nix and Conda users; Debian's own is among
