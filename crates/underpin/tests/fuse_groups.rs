@@ -88,12 +88,17 @@ fn a_program_for_which_the_file_would_do_something_else_has_its_own() {
     let code = "#include <stdio.h>\nint f0(void); int f5(void) { return 1000; }\n\
         int main(void) { return printf(\"%d\\n\", f0()) < 0; }";
     let apart = beside(&dir, "apart", code, &["-rdynamic"]);
+    let like = beside(&dir, "like", code, &["-rdynamic"]);
     assert_eq!(prints(&apart), "1005\n");
     let fused = json(["bind", "--fuse", "--json", dir.text()]);
     let file = |name: &str| outcome(&fused, name)["file"].clone();
     assert_eq!(file("app"), file("twice"), "{fused}");
     assert_eq!(outcome(&fused, "apart")["outcome"], "merged", "{fused}");
     assert_ne!(file("app"), file("apart"), "{fused}");
+    let why = outcome(&fused, "apart")["apart"].as_str().unwrap().to_owned();
+    assert!(why.contains("f5"), "{why}");
+    assert_eq!(file("apart"), file("like"), "those that left have one for themselves: {fused}");
+    assert_eq!(prints(&like), "1005\n");
     let all = (prints(&dir.join("app")), prints(&twice), prints(&apart));
     assert_eq!(all, ("12\n".into(), "24\n".into(), "1005\n".into()));
     assert_eq!(says(["verify", "--bindings", dir.text()]).code, Some(0));

@@ -75,6 +75,9 @@ pub struct Fusion {
     /// The other programs that use the same file.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shared_with: Vec<Raw>,
+    /// Why it does not use the file of the programs that have nearly the same libraries, if there are some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub apart: Option<String>,
     /// The libraries inside, in load order.
     pub members: Vec<Raw>,
     /// Their size together.

@@ -134,6 +134,9 @@ fn merged(text: &mut Text, fusion: &Fusion, view: &View) {
         let names: Vec<String> = fusion.shared_with.iter().map(|path| path.file_name().to_string()).collect();
         row(text, "group", &format!("the file is also that of {}", named(&names, NAMED)), view);
     }
+    if let Some(reason) = &fusion.apart {
+        row(text, "apart", &format!("not the file of programs with nearly the same libraries: {reason}"), view);
+    }
     let bound = format!(
         "{}; {} of their {} references are looked up no more",
         count(fusion.members.len(), "library", "libraries"),

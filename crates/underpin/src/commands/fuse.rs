@@ -132,6 +132,7 @@ fn fusion(merger: &Merger, compared: Option<usize>) -> Fusion {
         file: raw(merger.file()),
         bytes: merger.bytes(),
         shared_with: Vec::new(),
+        apart: None,
         members: merger.merged.iter().map(|member| (&member.path).into()).collect(),
         member_bytes: merger.merged.iter().map(|member| member.size).sum(),
         shared: shared.collect(),

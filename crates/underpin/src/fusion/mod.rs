@@ -153,7 +153,7 @@ impl Merger {
     /// What that file would do otherwise for this program.
     pub fn adopt(&mut self, file: &GroupFile) -> anyhow::Result<()> {
         if let Some(difference) = file.fused.meaning.difference(&self.fused.meaning) {
-            bail!("cannot use {}: {difference}", file.place.file().display());
+            bail!("{difference}");
         }
         self.place = file.place.clone();
         self.fused.bytes.clone_from(&file.fused.bytes);

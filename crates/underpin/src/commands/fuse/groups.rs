@@ -1,9 +1,9 @@
 //! Programs of a folder that use one merged file, because they have nearly the same libraries: so its pages are in memory
 //! once for all of them.
 //!
-//! Only what all programs of a group would merge is inside, so none loads a library that it did not load before. A program
-//! for which that file would do anything otherwise than its own (a reference bound elsewhere, constructors in another
-//! order) is taken out of the group, and so is one of which the real loader says so.
+//! Only what all programs of a group would merge is inside, so none loads a library that it did not load before. Programs
+//! for which that file would do anything otherwise than their own (a reference bound elsewhere, constructors in another
+//! order) leave the group and try one of their own; so does, alone, one of which the real loader says so.
 
 use super::{fusion, loader, one, raw};
 use crate::fusion::{GroupFile, Merger, Place, WORTH};
@@ -31,7 +31,7 @@ impl Task {
     pub fn programs(&self) -> &[PathBuf] {
         match self {
             Task::One(program) => std::slice::from_ref(program),
-            Task::Group(group) => &group.programs,
+            Task::Group(group) => &group.paths,
         }
     }
 }
@@ -40,11 +40,14 @@ impl Task {
 pub(super) struct Group {
     /// The folder in which it will be.
     folder: PathBuf,
-    /// The libraries that all would merge, by their real paths.
+    /// The programs, the one with the most libraries first.
+    paths: Vec<PathBuf>,
+    /// What each would merge, by their real paths.
+    own: Vec<BTreeSet<PathBuf>>,
+    /// What all would merge.
     common: BTreeSet<PathBuf>,
-    /// How many the first of them would merge, which are the most.
-    most: usize,
-    programs: Vec<PathBuf>,
+    /// Why they left another group.
+    apart: Option<String>,
 }
 
 /// Programs below a folder, by what they would merge.
@@ -63,20 +66,25 @@ pub(super) fn grouped(folder: &Path, programs: Vec<PathBuf>, request: &BindReque
     for (program, own) in all {
         let fitting = groups.iter_mut().find_map(|group| {
             let common = &group.common & &own;
-            (common.len() >= WORTH && common.len() * 10 >= group.most * TENTHS).then_some((group, common))
+            (common.len() >= WORTH && common.len() * 10 >= group.own[0].len() * TENTHS).then_some((group, common))
         });
         match fitting {
             Some((group, common)) => {
                 group.common = common;
-                group.programs.push(program);
+                group.paths.push(program);
+                group.own.push(own);
             }
-            None => {
-                groups.push(Group { folder: folder.to_owned(), most: own.len(), common: own, programs: vec![program] })
-            }
+            None => groups.push(Group {
+                folder: folder.to_owned(),
+                paths: vec![program],
+                common: own.clone(),
+                own: vec![own],
+                apart: None,
+            }),
         }
     }
-    let task = |mut group: Group| match group.programs.len() {
-        1 => group.programs.pop().map(Task::One),
+    let task = |mut group: Group| match group.paths.len() {
+        1 => group.paths.pop().map(Task::One),
         _ => Some(Task::Group(group)),
     };
     groups.into_iter().filter_map(task).collect()
@@ -92,40 +100,81 @@ struct User {
 impl Group {
     /// Fuses its programs, or shows what that would do.
     pub fn carry_out(&self, request: &BindRequest) -> Vec<FuseProgram> {
-        let alone = |path: &PathBuf| FuseProgram { path: raw(path), outcome: one(path, request) };
-        let Ok((file, users)) = self.users(request) else { return self.programs.iter().map(alone).collect() };
-        if users.len() < 2 {
-            return self.programs.iter().map(alone).collect();
+        if self.paths.len() < 2 {
+            return self.paths.iter().map(|path| self.alone(path, request)).collect();
         }
-        let mut done = self.together(&file, &users, request);
-        let is_user = |path: &&PathBuf| users.iter().any(|user| user.path == **path);
-        done.extend(self.programs.iter().filter(|path| !is_user(path)).map(alone));
+        let (file, users, others) = match self.users(request) {
+            Ok(found) => found,
+            Err(error) => return self.without(&|at| at == 0, &format!("{error:#}"), request),
+        };
+        if let Some((_, why)) = others.first() {
+            return self.without(&|at| others.iter().any(|(other, _)| *other == at), why, request);
+        }
+        let done = self.together(&file, &users, request);
         if request.action == Action::CarryOut && !users.iter().all(|user| user.done) {
             file.place().remove_if_unused();
         }
         done
     }
 
-    /// The first program's merged file, and the programs that can use it, the first one included.
-    fn users(&self, request: &BindRequest) -> anyhow::Result<(GroupFile, Vec<User>)> {
-        let first = self.programs.first().context("no program")?;
+    /// The same in two groups, because some cannot use the file of the others.
+    fn without(&self, leaves: &dyn Fn(usize) -> bool, why: &str, request: &BindRequest) -> Vec<FuseProgram> {
+        let leave = Group { apart: Some(why.to_owned()), ..self.part(leaves) };
+        // With nobody left to share with, all leave for the same reason.
+        if leave.paths.len() == self.paths.len() {
+            return self.paths.iter().map(|path| leave.alone(path, request)).collect();
+        }
+        let mut done = self.part(&|at| !leaves(at)).carry_out(request);
+        done.extend(leave.carry_out(request));
+        done
+    }
+
+    /// Some of its programs, as a group.
+    fn part(&self, takes: &dyn Fn(usize) -> bool) -> Group {
+        let taken: Vec<usize> = (0..self.paths.len()).filter(|at| takes(*at)).collect();
+        let own: Vec<BTreeSet<PathBuf>> = taken.iter().map(|&at| self.own[at].clone()).collect();
+        let common = own.iter().cloned().reduce(|one, other| &one & &other).unwrap_or_default();
+        let paths = taken.iter().map(|&at| self.paths[at].clone()).collect();
+        Group { folder: self.folder.clone(), paths, own, common, apart: self.apart.clone() }
+    }
+
+    /// A program with a file of its own, and why.
+    fn alone(&self, path: &Path, request: &BindRequest) -> FuseProgram {
+        let mut outcome = one(path, request);
+        if let FuseOutcome::Merged(fusion) = &mut outcome {
+            fusion.apart.clone_from(&self.apart);
+        }
+        FuseProgram { path: raw(path), outcome }
+    }
+
+    /// The first program's merged file, the programs that can use it, and the places of those that cannot, with the reason.
+    #[allow(clippy::type_complexity, reason = "it is taken apart at once")]
+    fn users(&self, request: &BindRequest) -> anyhow::Result<(GroupFile, Vec<User>, Vec<(usize, String)>)> {
+        let first = self.paths.first().context("no program")?;
         let file = self.file(first, request)?;
         let user = |path: &PathBuf| -> anyhow::Result<User> {
             let merger = self.merger(path, &file, request)?;
             let done = merger.is_done()?;
             Ok(User { path: path.clone(), planned: fusion(&merger, None), done })
         };
-        let mut users: Vec<User> = self.programs.iter().filter_map(|path| user(path).ok()).collect();
-        let names: Vec<PathBuf> = users.iter().map(|user| user.path.clone()).collect();
-        for user in &mut users {
-            user.planned.shared_with = names.iter().filter(|name| **name != user.path).map(|name| raw(name)).collect();
+        let (mut users, mut others) = (Vec::new(), Vec::new());
+        for (at, path) in self.paths.iter().enumerate() {
+            match user(path) {
+                Ok(user) => users.push(user),
+                Err(error) => others.push((at, format!("{error:#}"))),
+            }
         }
-        Ok((file, users))
+        for user in &mut users {
+            let shared = self.paths.iter().filter(|path| **path != user.path);
+            user.planned.shared_with = shared.map(|path| raw(path)).collect();
+            user.planned.apart.clone_from(&self.apart);
+        }
+        Ok((file, users, others))
     }
 
     /// The merged file of the first program, at the place of before if what is there is the same.
     fn file(&self, first: &Path, request: &BindRequest) -> anyhow::Result<GroupFile> {
-        let mut before = self.programs.iter().filter_map(|path| Place::of(path));
+        let mut before = self.paths.iter().filter_map(|path| Place::of(path));
         if let Some(place) = before.find(|place| place.is_in(&self.folder))
             && let Ok(file) = self.merger_at(first, place, request).map(Merger::into_file)
             && file.is_written()
