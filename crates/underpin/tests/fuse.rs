@@ -130,7 +130,40 @@ fn package(dir: &Fixture, name: &str, version: u32, control: &[(&str, &str)], fi
     deb
 }
 
-/// What docs/fuse.md tells packagers to write, in a root of its own.
+/// A file of `contrib/fuse` with this program, or folder, and this underpin.
+fn contributed(name: &str, of: &str) -> String {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contrib/fuse").join(name)).unwrap();
+    text.replace("/opt/app", of)
+        .replace("underpin bind", &format!("{} bind", common::program()))
+        .replace("underpin unbind", &format!("{} unbind", common::program()))
+}
+
+#[test]
+fn the_hooks_of_apt_and_spack_fuse_and_take_what_was_updated() {
+    need!("cc", "apt-config", "python3");
+    let dir = program();
+    fs::create_dir_all(dir.join("prefix/bin")).unwrap();
+    fs::copy(dir.join("app"), dir.join("prefix/bin/app")).unwrap();
+    let app = dir.join("prefix/bin/app");
+    let hook = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contrib/fuse/spack");
+    let spec = format!("external, prefix = False, {:?}", at(&dir, "prefix"));
+    dir.write("spack.py", format!("import sys\nsys.path.insert(0, {hook:?})\nimport underpin_fuse\n\nclass Spec:\n    {spec}\n\nunderpin_fuse.post_install(Spec, explicit=True)\n"));
+    let path = format!("{}:/usr/bin:/bin", Path::new(&common::program()).parent().unwrap().display());
+    let mut python = std::process::Command::new("python3");
+    let done = Output::of(python.arg("-B").arg(dir.join("spack.py")).env("PATH", path));
+    assert_eq!((done.code, done.stdout.as_str()), (Some(0), ""), "{}", done.stderr);
+    assert_eq!(mapped(&app), ["app.fused.so"]);
+
+    library(&dir, 5, 100);
+    let snippet = dir.write("apt.conf", contributed("apt/90underpin-fuse", &at(&dir, "prefix")));
+    let known =
+        dir.must("apt-config", ["-c", snippet.to_str().unwrap(), "dump", "--format", "%v\n", "DPkg::Post-Invoke"]);
+    let ours = known.lines().find(|line| line.contains("--refresh")).unwrap().to_owned();
+    dir.must("sh", ["-c", &ours]);
+    assert_eq!(prints(&app), "111\n");
+}
+
+/// The files for packagers, in a root of its own.
 #[test]
 fn a_trigger_of_dpkg_takes_a_library_that_another_package_updates() {
     need!("cc", "dpkg", "dpkg-deb");
@@ -155,14 +188,9 @@ fn a_trigger_of_dpkg_takes_a_library_that_another_package_updates() {
     fs::remove_file(dir.join("lib5.so")).unwrap();
     std::os::unix::fs::symlink(dir.join("root/usr/lib/lib5.so"), dir.join("lib5.so")).unwrap();
 
-    let script = format!(
-        "#!/bin/sh\nset -e\ncase \"$1\" in\nconfigure|triggered) {} bind --fuse {} ;;\nesac\n",
-        common::program(),
-        at(&dir, "app")
-    );
-    let undo = format!("#!/bin/sh\nexec {} unbind {}\n", common::program(), at(&dir, "app"));
-    let control =
-        [("triggers", "interest-noawait /usr/lib\n"), ("postinst", script.as_str()), ("prerm", undo.as_str())];
+    let file = |name: &str| contributed(&format!("debian/{name}"), &at(&dir, "app"));
+    let (triggers, script, undo) = (file("triggers"), file("postinst"), file("prerm"));
+    let control = [("triggers", triggers.as_str()), ("postinst", script.as_str()), ("prerm", undo.as_str())];
     install(&package(&dir, "app", 1, &control, &[]));
     assert_eq!(mapped(&dir.join("app")), ["app.fused.so"]);
     assert_eq!(prints(&dir.join("app")), "12\n");
