@@ -82,6 +82,9 @@ _underpin() {
             underpin__subcmd__image,doctor)
                 cmd="underpin__subcmd__image__subcmd__doctor"
                 ;;
+            underpin__subcmd__image,fips)
+                cmd="underpin__subcmd__image__subcmd__fips"
+                ;;
             underpin__subcmd__image,layer)
                 cmd="underpin__subcmd__image__subcmd__layer"
                 ;;
@@ -444,7 +447,7 @@ _underpin() {
             return 0
             ;;
         underpin__subcmd__bind)
-            opts="-v -h -V --dry-run --flatten --farm --relative --fuse --emulator --reserve --place --only --exclude --policy --print-policy --keep-times --break-hard-links --verbose --json --color --help --version"
+            opts="-v -h -V --dry-run --flatten --farm --relative --fuse --emulator --refresh --reserve --place --only --exclude --policy --print-policy --keep-times --break-hard-links --verbose --json --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -734,7 +737,7 @@ _underpin() {
             return 0
             ;;
         underpin__subcmd__image)
-            opts="-h -V --color --help --version build run compare sdk size sources doctor layer"
+            opts="-h -V --color --help --version build run compare sdk size sources doctor fips layer"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -752,7 +755,7 @@ _underpin() {
             return 0
             ;;
         underpin__subcmd__image__subcmd__build)
-            opts="-o -v -h -V --target --libc --layer --toolchain --format --size --output --add --include --app --malloc --without --layer-per --root --kernel --user --env --force --update --offline --dry-run --verbose --json --color --help --version"
+            opts="-o -v -h -V --target --libc --layer --toolchain --format --size --output --add --include --app --malloc --fips --without --layer-per --root --kernel --user --env --force --update --offline --dry-run --verbose --json --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -803,6 +806,10 @@ _underpin() {
                     return 0
                     ;;
                 --malloc)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fips)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -931,6 +938,32 @@ _underpin() {
             fi
             case "${prev}" in
                 --program)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        underpin__subcmd__image__subcmd__fips)
+            opts="-v -h -V --runner --timeout --verbose --json --color --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --runner)
+                    COMPREPLY=($(compgen -W "auto runtime guest" -- "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

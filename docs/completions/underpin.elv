@@ -207,6 +207,7 @@ set edit:completion:arg-completer[underpin] = {|@words|
             cand size 'Show how many bytes of an image each package is, and how two images differ'
             cand sources 'Write the sources of an image''s packages into a folder, as licences such as the GPL ask of whoever hands the image on'
             cand doctor 'Show what the programs of an image need that is not in it, and what is in it without need'
+            cand fips 'Show which FIPS provider is in effect in an image, and which cryptography bypasses it'
             cand layer 'Show recipes and layers, and whether appends still apply'
         }
         &'underpin;image;build'= {
@@ -222,6 +223,7 @@ set edit:completion:arg-completer[underpin] = {|@words|
             cand --include 'Add a file or folder of this machine at its own path, with the libraries of every ELF file in it: extension modules, plugins, data (may be repeated)'
             cand --app 'Put an application''s folder at /app of a container, and start there'
             cand --malloc 'The allocator of a container''s programs, preloaded: as for `underpin run --malloc`'
+            cand --fips 'Put OpenSSL''s FIPS provider into a container and into effect: Debian''s, or the fips.so that is named'
             cand --without 'Leave out what programs are known to open (may be repeated)'
             cand --layer-per 'How a container''s files are divided into layers [default: closure]'
             cand --root 'Look for libraries, and for programs by path, inside this folder as if it were `/`'
@@ -343,6 +345,18 @@ set edit:completion:arg-completer[underpin] = {|@words|
             cand -V 'Print version'
             cand --version 'Print version'
         }
+        &'underpin;image;fips'= {
+            cand --runner 'What runs the image'
+            cand --timeout 'End the probe after this many seconds'
+            cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too'
+            cand -v 'Show more: the short form says what it leaves out; twice: everything'
+            cand --verbose 'Show more: the short form says what it leaves out; twice: everything'
+            cand --json 'Print one JSON document, of the form that docs/schemas describes'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+        }
         &'underpin;image;layer'= {
             cand --libc 'The C library that layers are selected by'
             cand --target 'The machine that layers are selected by; for this processor if it is not given'
@@ -371,6 +385,7 @@ set edit:completion:arg-completer[underpin] = {|@words|
             cand --farm 'Make a folder of symbolic links beside each program and let it search there'
             cand --relative 'Bind by $ORIGIN, so that the whole tree may be moved'
             cand --fuse 'Merge the libraries of a program into one file beside it, for a faster start; from ten libraries on'
+            cand --refresh 'With --fuse: only programs that are fused, and with their libraries as they are now; the others are left alone'
             cand --reserve 'Print what to give the linker so that a later bind fits without a new segment'
             cand --print-policy 'Print a policy file with every key and its default'
             cand --keep-times 'Keep the modification times of the files'

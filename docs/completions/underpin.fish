@@ -204,19 +204,20 @@ complete -c underpin -n "__fish_underpin_using_subcommand build" -s v -l verbose
 complete -c underpin -n "__fish_underpin_using_subcommand build" -l json -d 'Print one JSON document, of the form that docs/schemas describes'
 complete -c underpin -n "__fish_underpin_using_subcommand build" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand build" -s V -l version -d 'Print version'
-complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run compare sdk size sources doctor layer" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run compare sdk size sources doctor fips layer" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
 never\t'Never'"
-complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run compare sdk size sources doctor layer" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run compare sdk size sources doctor layer" -s V -l version -d 'Print version'
-complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run compare sdk size sources doctor layer" -f -a "build" -d 'Make an image of programs, their libraries and a kernel'
-complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run compare sdk size sources doctor layer" -f -a "run" -d 'Start an image, run a command in it, and bring its result back'
-complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run compare sdk size sources doctor layer" -f -a "compare" -d 'Compare twin images of several C libraries: packages, sizes, boots, memory, and suites of benchmarks that run in them'
-complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run compare sdk size sources doctor layer" -f -a "sdk" -d 'Write the compilers of an image and its C library into a folder that can be moved'
-complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run compare sdk size sources doctor layer" -f -a "size" -d 'Show how many bytes of an image each package is, and how two images differ'
-complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run compare sdk size sources doctor layer" -f -a "sources" -d 'Write the sources of an image\'s packages into a folder, as licences such as the GPL ask of whoever hands the image on'
-complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run compare sdk size sources doctor layer" -f -a "doctor" -d 'Show what the programs of an image need that is not in it, and what is in it without need'
-complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run compare sdk size sources doctor layer" -f -a "layer" -d 'Show recipes and layers, and whether appends still apply'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run compare sdk size sources doctor fips layer" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run compare sdk size sources doctor fips layer" -s V -l version -d 'Print version'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run compare sdk size sources doctor fips layer" -f -a "build" -d 'Make an image of programs, their libraries and a kernel'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run compare sdk size sources doctor fips layer" -f -a "run" -d 'Start an image, run a command in it, and bring its result back'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run compare sdk size sources doctor fips layer" -f -a "compare" -d 'Compare twin images of several C libraries: packages, sizes, boots, memory, and suites of benchmarks that run in them'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run compare sdk size sources doctor fips layer" -f -a "sdk" -d 'Write the compilers of an image and its C library into a folder that can be moved'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run compare sdk size sources doctor fips layer" -f -a "size" -d 'Show how many bytes of an image each package is, and how two images differ'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run compare sdk size sources doctor fips layer" -f -a "sources" -d 'Write the sources of an image\'s packages into a folder, as licences such as the GPL ask of whoever hands the image on'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run compare sdk size sources doctor fips layer" -f -a "doctor" -d 'Show what the programs of an image need that is not in it, and what is in it without need'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run compare sdk size sources doctor fips layer" -f -a "fips" -d 'Show which FIPS provider is in effect in an image, and which cryptography bypasses it'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and not __fish_seen_subcommand_from build run compare sdk size sources doctor fips layer" -f -a "layer" -d 'Show recipes and layers, and whether appends still apply'
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l target -d 'The machine, or a container (`oci`); for this processor if it is not given' -r -f -a "qemu-x86_64\t''
 qemu-aarch64\t''
 rpi4\t''
@@ -238,6 +239,7 @@ complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l include -d 'Add a file or folder of this machine at its own path, with the libraries of every ELF file in it: extension modules, plugins, data (may be repeated)' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l app -d 'Put an application\'s folder at /app of a container, and start there' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l malloc -d 'The allocator of a container\'s programs, preloaded: as for `underpin run --malloc`' -r
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l fips -d 'Put OpenSSL\'s FIPS provider into a container and into effect: Debian\'s, or the fips.so that is named' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l without -d 'Leave out what programs are known to open (may be repeated)' -r -f -a "ca-roots\t'Roots of certificates'
 zoneinfo\t'Zones of time'
 name-service\t'/etc/nsswitch.conf and glibc\'s modules of the name service'
@@ -354,6 +356,17 @@ complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from doctor" -l json -d 'Print one JSON document, of the form that docs/schemas describes'
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from doctor" -s V -l version -d 'Print version'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from fips" -l runner -d 'What runs the image' -r -f -a "auto\t'A runtime if it works, or else a guest'
+runtime\t'runc or crun, or an error'
+guest\t'A guest in QEMU'"
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from fips" -l timeout -d 'End the probe after this many seconds' -r
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from fips" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
+always\t'Into files and pipes too'
+never\t'Never'"
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from fips" -s v -l verbose -d 'Show more: the short form says what it leaves out; twice: everything'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from fips" -l json -d 'Print one JSON document, of the form that docs/schemas describes'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from fips" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from fips" -s V -l version -d 'Print version'
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from layer" -l libc -d 'The C library that layers are selected by' -r -f -a "musl\t'musl, linked in'
 glibc\t'glibc, with its loader'"
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from layer" -l target -d 'The machine that layers are selected by; for this processor if it is not given' -r -f -a "qemu-x86_64\t''
@@ -392,6 +405,7 @@ complete -c underpin -n "__fish_underpin_using_subcommand bind" -l flatten -d 'W
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -l farm -d 'Make a folder of symbolic links beside each program and let it search there'
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -l relative -d 'Bind by $ORIGIN, so that the whole tree may be moved'
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -l fuse -d 'Merge the libraries of a program into one file beside it, for a faster start; from ten libraries on'
+complete -c underpin -n "__fish_underpin_using_subcommand bind" -l refresh -d 'With --fuse: only programs that are fused, and with their libraries as they are now; the others are left alone'
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -l reserve -d 'Print what to give the linker so that a later bind fits without a new segment'
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -l print-policy -d 'Print a policy file with every key and its default'
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -l keep-times -d 'Keep the modification times of the files'

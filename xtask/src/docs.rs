@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-const VERBS: [&str; 23] = [
+const VERBS: [&str; 24] = [
     "survey",
     "tree",
     "check",

@@ -38,11 +38,11 @@ pub fn add() -> anyhow::Result<Option<PathBuf>> {
     }
     let folder = run::target().join("qemu");
     let bin = folder.join("bin");
-    if !bin.join(PROGRAM).exists() {
-        if let Err(error) = fetch(&folder) {
-            println!("{PROGRAM} of {SUITE}: {error:#}: no board is started");
-            return Ok(None);
-        }
+    if !bin.join(PROGRAM).exists()
+        && let Err(error) = fetch(&folder)
+    {
+        println!("{PROGRAM} of {SUITE}: {error:#}: no board is started");
+        return Ok(None);
     }
     match version(&bin.join(PROGRAM)) {
         Some(major) if major >= SINCE => Ok(Some(bin)),

@@ -16,7 +16,7 @@ fn beside(dir: &Fixture, name: &str, code: &str, more: &[&str]) -> PathBuf {
     dir.mkdir("bin");
     dir.write(&format!("{name}.c"), code);
     let (out, source, path) = (format!("bin/{name}"), format!("{name}.c"), format!("-Wl,-rpath,{}", dir.text()));
-    dir.cc([&["-o", &out, &source, &path, "lib0.so"], more].concat());
+    dir.cc([&["-o", out.as_str(), &source, &path, "lib0.so"], more].concat());
     dir.join(&out)
 }
 
@@ -74,6 +74,10 @@ fn what_one_program_has_more_stays_shared_for_it() {
     let larger = beside(&dir, "larger", code, &["libmore.so"]);
     let fused = json(["bind", "--fuse", "--json", dir.text()]);
     assert_eq!(outcome(&fused, "app")["file"], outcome(&fused, "larger")["file"], "{fused}");
+    let shared = outcome(&fused, "larger")["shared"].as_array().unwrap().clone();
+    let of_group = |library: &&serde_json::Value| library["reason"].as_str().unwrap().contains("not in every program");
+    let left: Vec<&str> = shared.iter().filter(of_group).map(|library| library["path"].as_str().unwrap()).collect();
+    assert!(shared.len() > 1 && left.len() == 1 && left[0].ends_with("/libmore.so"), "{shared:?}");
     assert_eq!((prints(&dir.join("app")), prints(&larger)), ("12\n".into(), "42\n".into()));
     assert_eq!(mapped(&dir.join("app")), ["larger.fused.so"], "it loads nothing that it did not load before");
     assert_eq!(mapped(&larger), ["larger.fused.so", "libmore.so"]);

@@ -93,7 +93,8 @@ impl Merger {
         common: &BTreeSet<PathBuf>,
     ) -> anyhow::Result<Result<Merger, usize>> {
         let mut subject = Subject::read(program, &loader.quiet(), policy)?;
-        subject.restrict(common);
+        // Only these: of the others the plan knows the reason.
+        subject.leave_out(&(&subject.candidates()? - common));
         Merger::of_subject(subject, loader, place, WORTH)
     }
 
@@ -102,12 +103,7 @@ impl Merger {
     /// # Errors
     /// Why it cannot be done.
     pub fn candidates(program: &Path, loader: LoaderRun, policy: &Policy) -> anyhow::Result<BTreeSet<PathBuf>> {
-        let subject = Subject::read(program, &loader.quiet(), policy)?;
-        let closure = subject.closure();
-        match underpin_fuse::plan(&closure) {
-            Err(Refusal::NothingToFuse { .. }) => Ok(BTreeSet::new()),
-            plan => Ok(plan?.members.iter().map(|&index| real(&closure.objects[index].path)).collect()),
-        }
+        Subject::read(program, &loader.quiet(), policy)?.candidates()
     }
 
     fn of_subject(

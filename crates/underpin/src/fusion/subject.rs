@@ -9,7 +9,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use underpin_elf::{Elf, Notes};
-use underpin_fuse::Content;
+use underpin_fuse::{Content, Refusal};
 use underpin_resolve::{Closure, Depth, Environment, Found, HostRoot, LoaderKind, Object, Outcome, Resolver};
 use underpin_rewrite::files::{self, HeldFile, Status};
 use underpin_rewrite::plan::{Exclusion, Policy, UnboundRoot};
@@ -64,10 +64,22 @@ impl Subject {
         Ok(Subject { path: path.to_owned(), held, resolved, contents, keep })
     }
 
-    /// Keeps every library shared but these, by their real paths.
-    pub fn restrict(&mut self, common: &BTreeSet<PathBuf>) {
+    /// The real paths of the libraries that could be merged.
+    ///
+    /// # Errors
+    /// Why it cannot be done.
+    pub fn candidates(&self) -> anyhow::Result<BTreeSet<PathBuf>> {
+        let closure = self.closure();
+        match underpin_fuse::plan(&closure) {
+            Err(Refusal::NothingToFuse { .. }) => Ok(BTreeSet::new()),
+            plan => Ok(plan?.members.iter().map(|&index| real(&closure.objects[index].path)).collect()),
+        }
+    }
+
+    /// Keeps these libraries shared, by their real paths: not every program of the group has them.
+    pub fn leave_out(&mut self, libraries: &BTreeSet<PathBuf>) {
         for (object, keep) in self.resolved.objects.iter().zip(&mut self.keep) {
-            if keep.is_none() && !common.contains(&real(&object.path)) {
+            if keep.is_none() && libraries.contains(&real(&object.path)) {
                 *keep = Some("not in every program that uses the merged file".to_owned());
             }
         }
