@@ -14,7 +14,7 @@ use underpin_test_support::{Fixture, need};
 /// A program in a folder of its own, of this code, that names library 0 and what else is given.
 fn beside(dir: &Fixture, name: &str, code: &str, more: &[&str]) -> PathBuf {
     dir.mkdir("bin");
-    dir.write(&format!("{name}.c"), code);
+    dir.write(format!("{name}.c"), code);
     let (out, source, path) = (format!("bin/{name}"), format!("{name}.c"), format!("-Wl,-rpath,{}", dir.text()));
     dir.cc([&["-o", out.as_str(), &source, &path, "lib0.so"], more].concat());
     dir.join(&out)
