@@ -1,7 +1,7 @@
 //! `cc` and `c++`: what a build system asks of a compiler, in the dialect of the one available.
 
 use super::options::{Purpose, inputs, purpose};
-use super::{Compiler, Dialect, Invocation, STATIC_PIE, Surroundings, ToolPlan, linkage_option, mapped};
+use super::{Compiler, Dialect, Invocation, STATIC_PIE, Surroundings, ToolPlan, linkage_option, mapped, response};
 use crate::{CLibrary, Linkage, Processor, Spec};
 use std::ffi::{OsStr, OsString};
 
@@ -37,12 +37,20 @@ pub fn invoke(plan: &ToolPlan, compiler: &Compiler, arguments: &[OsString], arou
 
 /// One call for each source of a compilation. `zig cc -c a.c b.c` (0.15) makes a single `a.o` of both, and with `-S` nothing at
 /// all, without a word; other compilers make one file for each source. `None`: one call will do.
-pub fn apart(compiler: &Compiler, arguments: &[OsString]) -> Option<Vec<Vec<OsString>>> {
-    let makes_files = arguments.iter().any(|word| word == "-c" || word == "-S");
-    if compiler.dialect != Dialect::Zig || !makes_files || purpose(arguments) != Purpose::Compile {
+pub fn apart(
+    compiler: &Compiler,
+    arguments: &[OsString],
+    response: &dyn Fn(&OsStr) -> Option<Vec<u8>>,
+) -> Option<Vec<Vec<OsString>>> {
+    if compiler.dialect != Dialect::Zig {
         return None;
     }
-    let sources = inputs(arguments);
+    let arguments = response::expand(arguments, response);
+    let makes_files = arguments.iter().any(|word| word == "-c" || word == "-S");
+    if !makes_files || purpose(&arguments) != Purpose::Compile {
+        return None;
+    }
+    let sources = inputs(&arguments);
     let with_only = |source: usize| {
         let kept = arguments.iter().enumerate().filter(|(at, _)| *at == source || !sources.contains(at));
         kept.map(|(_, word)| word.clone()).collect()

@@ -264,7 +264,7 @@ pub fn apart(
         Tool::Cxx => plan.cxx.as_ref()?,
         _ => return None,
     };
-    cc::apart(compiler, &response::expand(arguments, response))
+    cc::apart(compiler, arguments, response)
 }
 
 /// The command of a tool without response files.

@@ -179,7 +179,7 @@ fn the_linkers_version_is_asked_of_the_linker_that_links() {
 fn every_source_of_a_compilation_by_zig_is_a_call_of_its_own() {
     let of = |dialect, arguments: &str| {
         let words: Vec<OsString> = arguments.split_whitespace().map(OsString::from).collect();
-        apart(&compiler(dialect), &words).map(|calls| {
+        apart(&compiler(dialect), &words, &|_| None).map(|calls| {
             calls.iter().map(|words| words.join(OsStr::new(" ")).into_string().unwrap()).collect::<Vec<_>>()
         })
     };
