@@ -111,6 +111,32 @@ fn a_workspace_without_a_lock_file_still_finds_what_lies_around_it() {
 }
 
 #[test]
+fn a_virtual_workspace_delivers_its_programs_and_not_what_its_alias_runs() {
+    need!("cargo", "readelf");
+    if !has_musl_target() {
+        return;
+    }
+    let dir = Fixture::new();
+    dir.write("ws/Cargo.toml", "[workspace]\nmembers = [\"server\", \"client\", \"xtask\"]\nresolver = \"2\"\n");
+    dir.write("ws/.cargo/config.toml", "[alias]\nxtask = \"run --package xtask --\"\nserve = \"run -p server\"\n");
+    for name in ["server", "client", "xtask"] {
+        let manifest = format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+        dir.write(format!("ws/{name}/Cargo.toml"), manifest);
+        dir.write(format!("ws/{name}/src/main.rs"), "fn main() {}\n");
+    }
+    let names = |folder: &str| {
+        let mut names: Vec<_> = fs::read_dir(dir.join(folder)).unwrap().map(|file| file.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    let said = must(&mut build(&dir, &dir.join("ws"), &["-o", "out/", "--", "--offline"]));
+    assert_eq!(names("out"), ["client", "server"]);
+    assert!(said.stdout.contains("left out: xtask ("), "{}", said.stdout);
+    must(&mut build(&dir, &dir.join("ws"), &["-o", "chore/", "--bin", "xtask", "--", "--offline"]));
+    assert_eq!(names("chore"), ["xtask"]);
+}
+
+#[test]
 fn sources_that_the_user_cannot_write_to_are_built_by_every_build_system() {
     need!("make", "cmake", "meson", "ninja", "musl-gcc", "readelf");
     let dir = Fixture::new();

@@ -4,7 +4,7 @@
 //! compiled by the plan's `cc` and `c++` (variables of the crate `cc`). Results go to a target folder of underpin's
 //! own. If cargo would write `Cargo.lock` into the sources, a copy of them is built instead.
 
-use super::{Context, Copy, Planned, Program, outside};
+use super::{Context, Copy, Planned, Program, outside, subcommands};
 use crate::tool::Tool;
 use crate::toolchain::RustChoice;
 use crate::{BuildError, Outputs, Processor, Step};
@@ -45,6 +45,8 @@ struct Message {
     executable: Option<PathBuf>,
     #[serde(default)]
     target: Option<Target>,
+    #[serde(default)]
+    package_id: String,
     #[serde(default)]
     profile: Option<Profile>,
 }
@@ -122,29 +124,48 @@ impl Cargo {
         self.ask(choice, &["metadata", "--format-version", "1", "--locked"]).is_ok()
     }
 
-    /// The binaries, and the examples, which are helpers unless the user names examples; not the binaries' tests, which have
-    /// their names.
-    pub(super) fn programs(outputs: &Outputs, words: &[String]) -> Result<Vec<Program>, BuildError> {
-        let names_examples = words.iter().any(|word| word.starts_with("--example"));
-        let mut programs: Vec<Program> = Vec::new();
-        for line in outputs.text().lines().filter(|line| line.starts_with('{')) {
-            let Ok(message) = serde_json::from_str::<Message>(line) else { continue };
-            let (Some(path), Some(target)) = (message.executable, message.target) else { continue };
-            let is = |wanted: &str| target.kind.iter().any(|kind| kind == wanted);
-            let is_test = message.profile.is_some_and(|profile| profile.test);
-            if message.reason == "compiler-artifact" && (is("bin") || is("example")) && !is_test {
-                let helper = is("example") && !names_examples;
-                programs.push(Program { name: target.name, path, helper });
-            }
+    /// The binaries, and as helpers the examples, unless the user names examples, and the chores of the repository
+    /// (`cargo xtask`); not the binaries' tests, which have their names.
+    pub(super) fn programs(&self, outputs: &Outputs, words: &[String]) -> Result<Vec<Program>, BuildError> {
+        programs(outputs, words, &subcommands::packages(&self.folder))
+    }
+}
+
+/// The programs that cargo's messages name. `chores`: packages that the repository's configuration makes subcommands of cargo.
+///
+/// # Errors
+/// If there is none.
+pub(super) fn programs(outputs: &Outputs, words: &[String], chores: &[String]) -> Result<Vec<Program>, BuildError> {
+    let names_examples = words.iter().any(|word| word.starts_with("--example"));
+    let mut programs: Vec<Program> = Vec::new();
+    for line in outputs.text().lines().filter(|line| line.starts_with('{')) {
+        let Ok(message) = serde_json::from_str::<Message>(line) else { continue };
+        let (Some(path), Some(target)) = (message.executable, message.target) else { continue };
+        let is = |wanted: &str| target.kind.iter().any(|kind| kind == wanted);
+        let is_test = message.profile.is_some_and(|profile| profile.test);
+        if message.reason == "compiler-artifact" && (is("bin") || is("example")) && !is_test {
+            let is_chore = chores.iter().any(|chore| *chore == target.name || chore == package(&message.package_id));
+            let helper = if is("example") { !names_examples } else { is_chore };
+            programs.push(Program { name: target.name, path, helper });
         }
-        if programs.iter().all(|program| program.helper) {
-            programs.iter_mut().for_each(|program| program.helper = false);
-        }
-        if programs.is_empty() {
-            let hint = "the package has no binary; name one of the workspace's packages (`-- -p NAME`)".to_owned();
-            return Err(BuildError::NoProgram { tool: "cargo", hint });
-        }
-        Ok(programs)
+    }
+    if programs.iter().all(|program| program.helper) {
+        programs.iter_mut().for_each(|program| program.helper = false);
+    }
+    if programs.is_empty() {
+        let hint = "the package has no binary; name one of the workspace's packages (`-- -p NAME`)".to_owned();
+        return Err(BuildError::NoProgram { tool: "cargo", hint });
+    }
+    Ok(programs)
+}
+
+/// The name of a package, by its identifier: `path+file:///project/tool#0.1.0`, `path+file:///project/tool#name@0.1.0`,
+/// `registry+...#name@1.0.0` (the package ID specifications of the Cargo book).
+fn package(id: &str) -> &str {
+    let (place, rest) = id.rsplit_once('#').unwrap_or((id, ""));
+    match rest.split_once('@') {
+        Some((name, _)) => name,
+        None => place.rsplit('/').next().unwrap_or(place),
     }
 }
 
@@ -256,7 +277,7 @@ pub(super) fn environment(context: &Context<'_>, choice: &RustChoice) -> Vec<(St
 
 #[cfg(test)]
 mod tests {
-    use super::{Cargo, Outputs, parts};
+    use super::{Outputs, package, parts, programs};
 
     #[test]
     fn versions_of_rust_are_compared_as_numbers() {
@@ -281,11 +302,38 @@ mod tests {
         outputs.add(&line("bin", "prog", false, "\"/t/prog\""), None);
         let found = |words: &[&str]| {
             let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-            let programs = Cargo::programs(&outputs, &words).unwrap();
+            let programs = programs(&outputs, &words, &[]).unwrap();
             programs.into_iter().map(|one| (one.path.display().to_string(), one.helper)).collect::<Vec<_>>()
         };
         let (example, program) = ("/t/examples/shown".to_owned(), "/t/prog".to_owned());
         assert_eq!(found(&["--all-targets"]), [(example.clone(), true), (program.clone(), false)]);
         assert_eq!(found(&["--bins", "--example=shown"]), [(example, false), (program, false)]);
+    }
+
+    #[test]
+    fn a_package_is_named_by_its_identifier() {
+        assert_eq!(package("path+file:///p/xtask#0.1.0"), "xtask");
+        assert_eq!(package("path+file:///p/tools/x#xtask@0.1.0"), "xtask");
+        assert_eq!(package("registry+https://example.org/index#ripgrep@14.1.1"), "ripgrep");
+    }
+
+    #[test]
+    fn a_subcommand_of_the_repository_is_a_helper_where_something_else_is_built() {
+        let line = |id: &str, name: &str| {
+            format!(
+                "{{\"reason\":\"compiler-artifact\",\"package_id\":\"{id}\",\"target\":{{\"kind\":[\"bin\"],\
+                 \"name\":\"{name}\"}},\"profile\":{{\"test\":false}},\"executable\":\"/t/{name}\"}}\n"
+            )
+        };
+        let of = |lines: &[String]| {
+            let mut outputs = Outputs::default();
+            outputs.add(&lines.concat(), None);
+            let found = programs(&outputs, &[], &["xtask".to_owned()]).unwrap();
+            found.into_iter().map(|one| (one.name, one.helper)).collect::<Vec<_>>()
+        };
+        let chore = line("path+file:///p/xtask#0.1.0", "chores");
+        let product = line("path+file:///p/server#0.1.0", "server");
+        assert_eq!(of(&[chore.clone(), product]), [("chores".to_owned(), true), ("server".to_owned(), false)]);
+        assert_eq!(of(&[chore]), [("chores".to_owned(), false)]);
     }
 }

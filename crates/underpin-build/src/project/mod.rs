@@ -17,6 +17,7 @@ mod outside;
 mod published;
 mod shared;
 mod single;
+mod subcommands;
 
 pub use copy::Copy;
 pub(crate) use copy::copy;
@@ -227,7 +228,7 @@ impl Project {
     /// If there is none.
     pub fn programs(&self, outputs: &Outputs, words: &[String], tools: &Path) -> Result<Vec<Program>, BuildError> {
         match self {
-            Project::Cargo(_) => cargo::Cargo::programs(outputs, words),
+            Project::Cargo(cargo) => cargo.programs(outputs, words),
             Project::Published(_) => published::Published::programs(outputs, words),
             Project::Native(native) => native.programs(outputs, tools),
             Project::Single(single) => single.programs(outputs),

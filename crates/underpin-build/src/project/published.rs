@@ -67,7 +67,7 @@ impl Published {
             let path = program.path.file_name().map(|name| installed.join(name)).filter(|path| path.is_file());
             Program { path: path.unwrap_or(program.path), ..program }
         };
-        Ok(cargo::Cargo::programs(outputs, words)?.into_iter().map(moved).collect())
+        Ok(cargo::programs(outputs, words, &[])?.into_iter().map(moved).collect())
     }
 
     /// How to ask for a version that this compiler can build, if cargo refused another and names one: ``error: cannot install
