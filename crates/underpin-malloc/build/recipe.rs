@@ -235,6 +235,18 @@ const TELL_WHAT_IS_FREE: [Replacement; 3] = [
     ),
 ];
 
+/// Upstream gives the memory back and keeps its addresses as they are, ready to be stored to.
+const WITHDRAW_LARGE_PIECES: [Replacement; 2] = [
+    (
+        "    // decommit: use MADV_DONTNEED as it decreases rss immediately (unlike MADV_FREE)\n",
+        "    if (underpin_withdraws(start, size)) { *needs_recommit = true; return 0; }\n",
+    ),
+    (
+        "  int err = mprotect(start, size, (PROT_READ | PROT_WRITE));\n",
+        "  underpin_offers(size);\n  int err = mprotect(start, size, (PROT_READ | PROT_WRITE));\n",
+    ),
+];
+
 /// `free(NULL)` looks up the page of address 0, also before the first allocation and while another thread makes it: until
 /// the map is complete, with that page in it, there is one that has no other.
 const NULL_HAS_NO_PAGE: [Replacement; 8] = [
@@ -421,6 +433,7 @@ fn build_mimalloc(tools: &Tools, folder: &Path, tuning: &Tuning) -> Result<PathB
     }
     if tuning.much_goes_back_at_once {
         replace_once(&sources.join("arena.c"), &TELL_WHAT_IS_FREE)?;
+        replace_once(&sources.join("prim/unix/prim.c"), &WITHDRAW_LARGE_PIECES)?;
     }
     let object = tools.out.join(format!("mimalloc-{}.o", tuning.name));
     let mut command = Command::new(&tools.cc);

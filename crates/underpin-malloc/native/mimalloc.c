@@ -13,6 +13,8 @@ static void underpin_process_is_ready(void);
 struct mi_subproc_s;
 static void underpin_taken(size_t bytes);
 static void underpin_freed(struct mi_subproc_s *, size_t bytes, size_t block);
+static int underpin_withdraws(void *start, size_t bytes);
+static void underpin_offers(size_t bytes);
 #endif
 
 #include "static.c"
@@ -66,6 +68,29 @@ static void underpin_taken(size_t bytes) {
     size_t now = atomic_load_explicit(&free_bytes, memory_order_relaxed);
     while (now && !atomic_compare_exchange_weak_explicit(&free_bytes, &now, now > bytes ? now - bytes : 0,
                                                          memory_order_relaxed, memory_order_relaxed)) {}
+}
+
+/* Memory that goes back in one piece of this size or above becomes inaccessible too, until mimalloc asks for it again slice by
+ * slice: what is kept is a range of addresses, not a promise of memory. Each slice may become a mapping of its own, of which
+ * the kernel allows 65,530, so that at most so many bytes are inaccessible at a time; beyond, it is as upstream has it. */
+enum { WITHDRAWN_PIECE = 1 << 20, MOST_WITHDRAWN = 512 << 20 };
+static _Atomic(size_t) withdrawn_bytes;
+
+static void underpin_offers(size_t bytes) {
+    size_t now = atomic_load_explicit(&withdrawn_bytes, memory_order_relaxed);
+    while (now && !atomic_compare_exchange_weak_explicit(&withdrawn_bytes, &now, now > bytes ? now - bytes : 0,
+                                                         memory_order_relaxed, memory_order_relaxed)) {}
+}
+
+static int underpin_withdraws(void *start, size_t bytes) {
+    if (bytes < WITHDRAWN_PIECE || bytes > MOST_WITHDRAWN) return 0;
+    if (atomic_fetch_add_explicit(&withdrawn_bytes, bytes, memory_order_relaxed) <= MOST_WITHDRAWN - bytes
+        && unix_madvise(start, bytes, MADV_DONTNEED) == 0) {
+        /* A mapping in its place would not be joined with its neighbours again, if the kernel keeps their names. */
+        if (mprotect(start, bytes, PROT_NONE) == 0) return 1;
+    }
+    underpin_offers(bytes);
+    return 0;
 }
 
 static int is_too_early(void) {

@@ -27,6 +27,24 @@ static long dirty_kib(void) {
     fclose(file);
     return kib;
 }
+/* Of the mappings without a file. */
+static long accessible_kib(void) {
+    static char line[4096];
+    FILE *file = fopen("/proc/self/maps", "r");
+    unsigned long sum = 0, from, to, inode;
+    while (fgets(line, sizeof line, file))
+        if (sscanf(line, "%lx-%lx rw-p %*s %*s %lu", &from, &to, &inode) == 3 && !inode) sum += to - from;
+    fclose(file);
+    return sum >> 10;
+}
+static void many_large(void **blocks) {
+    for (int i = 0; i < 2000; i++) blocks[i] = filled((i % 4 + 1) * 16384, i);
+    for (int i = 0; i < 2000; i++) {
+        const unsigned char *block = blocks[i];
+        for (int at = 0; at < (i % 4 + 1) * 16384; at += 97) if (block[at] != (unsigned char)i) abort();
+        free(blocks[i]);
+    }
+}
 static void beside_full_pages(size_t size) {
     static char *neighbours[32];
     for (int i = 0; i < 32; i++) neighbours[i] = filled(size, i);
@@ -62,6 +80,9 @@ int main(int count, char **words) {
     case 'l': for (int i = 0; i < 2000; i++) blocks[i] = filled((i % 4 + 1) * 16384, i);
               for (int i = 0; i < 2000; i++) free(blocks[i]);
               break;
+    case 'a': for (int i = 0; i < 3; i++) many_large(blocks);
+              printf("%ld\n", accessible_kib());
+              return 0;
     case 's': for (int i = 0; i < 10000; i++) blocks[i] = filled(4000, i);
               for (int i = 0; i < 9999; i++) free(blocks[i]);
               break;
@@ -82,7 +103,7 @@ fn build(dir: &Fixture, goal: Goal) {
     dir.must("musl-gcc", ["-static", "-O1", "-fno-builtin", "-w", "malloc.o", "memory.c", "-pthread", "-o", "memory"]);
 }
 
-/// KiB that the program has written to and not given back, at its end.
+/// KiB that the program has written to and not given back, at its end; or what else it prints.
 fn dirty(dir: &Fixture, what: &str, delay: &str) -> u64 {
     let output = Output::of(dir.command(dir.join("memory")).arg(what).env("MIMALLOC_PURGE_DELAY", delay));
     assert_eq!(output.code, Some(0), "{what}: {}", output.stderr);
@@ -125,6 +146,19 @@ fn balanced_gives_much_freed_memory_back_at_once() {
     assert!(small < 32 << 10, "{small}");
     let none = dirty(&dir, "large blocks, 80 MB of them", "-1");
     assert!(none > 60 << 10, "a user who wants none of it gets none of it: {none}");
+}
+
+/// 80 MB lie in three times 32 MiB of addresses.
+#[test]
+fn balanced_keeps_few_addresses_accessible_when_much_is_free() {
+    need!("musl-gcc");
+    let dir = Fixture::new();
+    build(&dir, Goal::Balanced);
+    let accessible = dirty(&dir, "accessible after large blocks, three times", NEVER);
+    assert!(accessible < 48 << 10, "{accessible}");
+    build(&dir, Goal::Speed);
+    let accessible = dirty(&dir, "accessible after large blocks, three times", NEVER);
+    assert!(accessible > 80 << 10, "with the goal of speed all stays as it is: {accessible}");
 }
 
 #[test]
