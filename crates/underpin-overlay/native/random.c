@@ -32,6 +32,7 @@ enum { SYS_GETRANDOM = 278 };
 extern long syscall(long number, ...);
 extern unsigned long getauxval(unsigned long key);
 extern void *mmap(void *at, size_t size, int protection, int flags, int file, long offset);
+extern int munmap(void *at, size_t size);
 extern int *__errno_location(void);
 
 typedef long Function(void *buffer, size_t size, unsigned flags, void *state, size_t state_size);
@@ -42,16 +43,19 @@ typedef struct {
 } Parameters;
 
 enum { STATES = 32, TRIES = 4, LINE = 64, AT_PAGESZ = 6, AT_SYSINFO_EHDR = 33 };
+enum { PROT_READ_WRITE = 3, MAP_PRIVATE_ANONYMOUS = 0x22 };
 
-/* One cache line each. They are not beside their states: the kernel may zero those at any time. */
-static struct {
+/* One cache line each. They are not beside their states: the kernel may zero those at any time. Nor are they variables, which
+ * would lie among the C library's own in each program that has this object. */
+typedef struct {
   _Alignas(LINE) atomic_bool taken;
-} marks[STATES];
+} Mark;
 
 enum { UNKNOWN, LOOKING, THERE, NEVER };
 static atomic_int known;
 /* Written before `known` becomes THERE (release), read after it was seen so (acquire). */
 static Function *function;
+static Mark *marks;
 static char *states;
 static size_t state_size, stride, page, states_in_page;
 
@@ -133,8 +137,14 @@ prepare(void)
   /* No state may cross the end of a page. */
   states_in_page = page / stride;
   const size_t pages = (STATES + states_in_page - 1) / states_in_page;
+  void *of_marks = mmap(NULL, STATES * sizeof(Mark), PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS, -1, 0);
+  if (of_marks == (void*)-1) return NEVER;
   void *mapped = mmap(NULL, pages * page, (int)parameters.protection, (int)parameters.flags, -1, 0);
-  if (mapped == (void*)-1) return NEVER;
+  if (mapped == (void*)-1) {
+    munmap(of_marks, STATES * sizeof(Mark));
+    return NEVER;
+  }
+  marks = of_marks;
   states = mapped;
   function = found;
   return THERE;

@@ -39,10 +39,10 @@ extern volatile int __thread_list_lock __attribute__((weak));
 #include "stacks/kernel.h"
 
 /* Stacks that are tracked, in use or not; idle ones among them; bytes of the address space that the idle take (as
- * glibc); bytes of memory that they may take. Small stacks, of musl's usual size, stay as they are while those last.
- * Of others only what the next thread needs at once stays: its thread-local storage, up to a size, and the outermost
- * calls. */
-enum { SLOTS = 128, MOST_IDLE = 64, MOST_BYTES = 40 << 20, MOST_MEMORY = 1 << 20, SMALL = 192 << 10, MOST_CLEARED = 48 << 10,
+ * glibc). Of a stack only what the next thread needs at once stays in memory: its thread-local storage, up to a size, and the
+ * outermost calls. Stacks that end one after the other need no more than one or two, so a few of musl's usual size stay as they
+ * are, without a call of the kernel. */
+enum { SLOTS = 128, MOST_IDLE = 64, MOST_BYTES = 40 << 20, MOST_PARTS = 128 << 10, MOST_WHOLE = 192 << 10, MOST_CLEARED = 48 << 10,
        CALLS = 8 << 10 };
 
 /* CHANGING belongs to the thread that set it. TOUCHED is in use, and not to be kept. */
@@ -61,13 +61,16 @@ typedef struct {
   atomic_size_t size, guard;
 } Slot;
 
-static Slot slots[SLOTS];
-/* No slot from here on was ever used. */
+/* Mapped with the first stack. As a variable of its size it would lie among the C library's own, and each program, also one
+ * without threads, would touch a page more to reach those on both sides of it. */
+static _Atomic(Slot *) slots;
+/* No slot from here on was ever used. Written after `slots` (release), and read before it (acquire). */
 static atomic_int ever;
 static atomic_ulong ticks;
 /* Bytes of the idle stacks, and in the bits below the page size their number. */
 static atomic_size_t idle;
-static atomic_size_t memory;
+/* Bytes that stay, of stacks that stay as they are and of others. */
+static atomic_size_t whole, parts;
 
 /* What this thread is doing: inside __pthread_create before its mmap, and between that and its mprotect. */
 static _Thread_local __attribute__((tls_model("initial-exec"))) struct {
@@ -83,6 +86,26 @@ static _Thread_local __attribute__((tls_model("initial-exec"))) struct {
 /* ---- the table ---- */
 
 static int
+used(void)
+{
+  return atomic_load_explicit(&ever, memory_order_acquire);
+}
+
+/* The table. NULL if there is no memory for it: then no stack is kept. */
+static Slot *
+table(void)
+{
+  Slot *there = atomic_load_explicit(&slots, memory_order_acquire);
+  if (there) return there;
+  const long made = call(SYS_MMAP, 0, SLOTS * sizeof(Slot), PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS, -1, 0);
+  if (made < 0 && made > -4096) return NULL;
+  if (atomic_compare_exchange_strong(&slots, &there, (Slot*)made)) return (Slot*)made;
+  /* Another thread was first. */
+  call(SYS_MUNMAP, made, SLOTS * sizeof(Slot), 0, 0, 0, 0);
+  return there;
+}
+
+static int
 reserve(size_t size)
 {
   const size_t now = atomic_fetch_add(&idle, size + 1) + size + 1;
@@ -91,11 +114,18 @@ reserve(size_t size)
   return 0;
 }
 
+static atomic_size_t *
+held(size_t bytes)
+{
+  return bytes > left() ? &whole : &parts;
+}
+
 static int
 hold(size_t bytes)
 {
-  if (atomic_fetch_add(&memory, bytes) + bytes <= MOST_MEMORY) return 1;
-  atomic_fetch_sub(&memory, bytes);
+  atomic_size_t *all = held(bytes);
+  if (atomic_fetch_add(all, bytes) + bytes <= (all == &whole ? MOST_WHOLE : MOST_PARTS)) return 1;
+  atomic_fetch_sub(all, bytes);
   return 0;
 }
 
@@ -111,7 +141,7 @@ static void
 unkeep(Slot *slot, int state)
 {
   atomic_fetch_sub(&idle, get(slot->size) + 1);
-  atomic_fetch_sub(&memory, get(slot->stays));
+  atomic_fetch_sub(held(get(slot->stays)), get(slot->stays));
   if (state == LEAVING) __tl_sync(NULL);
 }
 
@@ -123,12 +153,12 @@ keep(Slot *slot, int state)
   const size_t size = get(slot->size), guard = guard_bytes(slot), use = size - guard, part = left() < use ? left() : use;
   if (get(slot->guard) == NOT_KNOWN || !part || !reserve(size)) return 0;
   size_t stays = 0;
-  if (use <= SMALL && hold(use)) stays = use;
-  else if (hold(part)) stays = part;
+  if (hold(use)) stays = use;
+  else if (part < use && hold(part)) stays = part;
   set(slot->stays, stays);
   if ((state == LEAVING && !stays)
       || (stays < use && call(SYS_MADVISE, (long)(get(slot->base) + guard), (long)(use - stays), MADV_DONTNEED, 0, 0, 0))) {
-    atomic_fetch_sub(&memory, stays);
+    atomic_fetch_sub(held(stays), stays);
     atomic_fetch_sub(&idle, size + 1);
     return 0;
   }
@@ -142,10 +172,10 @@ keep(Slot *slot, int state)
 static Slot *
 take(size_t size, int longest)
 {
-  for (;;) {
+  while (get(idle)) {
     Slot *best = NULL;
-    for (int at = 0, end = get(ever); at < end; at++) {
-      Slot *slot = &slots[at];
+    for (int at = 0, end = used(); at < end; at++) {
+      Slot *slot = get(slots) + at;
       const int state = get(slot->state);
       if ((state != IDLE && state != LEAVING) || (size && get(slot->size) != size)) continue;
       /* Of those that may be reused, prefer one whose pages are still there. */
@@ -165,6 +195,7 @@ take(size_t size, int longest)
     unkeep(best, state);
     return best;
   }
+  return NULL;
 }
 
 /* Gives back the stack that was idle for longest. */
@@ -184,9 +215,10 @@ give_one_back(void)
 static Slot *
 enter(uintptr_t base, size_t size, size_t guard)
 {
-  for (int at = 0; at < SLOTS; at++) {
+  Slot *first = table();
+  for (int at = 0; first && at < SLOTS; at++) {
     int state = UNUSED;
-    Slot *slot = &slots[at];
+    Slot *slot = first + at;
     if (get(slot->state) != UNUSED) continue;
     if (!atomic_compare_exchange_strong_explicit(&slot->state, &state, CHANGING, memory_order_acquire, memory_order_relaxed)) continue;
     set(slot->base, base);
@@ -203,8 +235,8 @@ enter(uintptr_t base, size_t size, size_t guard)
 static Slot *
 find(uintptr_t base, size_t size)
 {
-  for (int at = 0, end = get(ever); at < end; at++) {
-    Slot *slot = &slots[at];
+  for (int at = 0, end = used(); at < end; at++) {
+    Slot *slot = get(slots) + at;
     if (get(slot->base) != base) continue;
     const int state = atomic_load_explicit(&slot->state, memory_order_acquire);
     if ((state == LIVE || state == TOUCHED) && get(slot->base) == base && get(slot->size) == size) return slot;
@@ -223,8 +255,8 @@ overlaps(Slot *slot, uintptr_t from, size_t size)
 static void
 touched(uintptr_t from, size_t size)
 {
-  for (int at = 0, end = get(ever); at < end; at++) {
-    Slot *slot = &slots[at];
+  for (int at = 0, end = used(); at < end; at++) {
+    Slot *slot = get(slots) + at;
     if (!overlaps(slot, from, size)) continue;
     int state = LIVE;
     if (atomic_compare_exchange_strong(&slot->state, &state, TOUCHED) || state != IDLE) continue;
@@ -249,10 +281,9 @@ wait_while(unsigned value)
   call(SYS_FUTEX, (long)&creation, FUTEX_WAIT_PRIVATE, (long)value, 0, 0, 0);
 }
 
-/* musl's own wait function, changed only for the lock of its list of threads. That is held over a thread's creation
- * and over its end. If the other thread is on the same processor, which it often is at both moments, then spinning a
- * hundred times (2 microseconds here) gets nowhere, and yielding to it once is cheaper than two calls to the kernel
- * and a wake-up. */
+/* musl's own wait function, changed only for the lock of its list of threads. That is held over a thread's creation, and over
+ * its end until the kernel has done with it, which takes longer than a hundred spins (2 microseconds here). Nor is the processor
+ * yielded once before the call that sleeps: with that, threads joined one by one took 1.23 of glibc's time, and 1.01 without. */
 __attribute__((weak)) void
 __wait(volatile int *word, volatile int *waiters, int value, int private)
 {
@@ -264,10 +295,6 @@ __wait(volatile int *word, volatile int *waiters, int value, int private)
 #else
     __asm__ volatile("yield" : : : "memory");
 #endif
-  }
-  if (list) {
-    call(SYS_SCHED_YIELD, 0, 0, 0, 0, 0, 0);
-    if (*word != value) return;
   }
   if (waiters) __atomic_add_fetch(waiters, 1, __ATOMIC_SEQ_CST);
   while (*word == value) call(SYS_FUTEX, (long)word, private ? FUTEX_WAIT_PRIVATE : FUTEX_WAIT, value, 0, 0, 0);

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use underpin_overlay::object;
+use underpin_overlay::{object, random, stacks};
 use underpin_test_support::{Fixture, Output, need, skip_without_target};
 
 /// What <string.h> and <stdlib.h> of musl have that the overlay replaces, and musl's own names for them.
@@ -62,6 +62,30 @@ fn its_stack_is_not_executable_and_each_function_has_a_section() {
 
 /// The replacing functions begin with AVX-512's code: a processor without it must have left before the first such
 /// instruction.
+/// Large ones would lie among the C library's, which each program touches on both sides of them: a page more.
+#[test]
+fn no_object_has_large_variables() {
+    need!("size");
+    let fixture = Fixture::new();
+    for processor in on_board(&fixture) {
+        for (name, object) in
+            [("strings", object(processor)), ("random", random(processor)), ("stacks", stacks(processor))]
+        {
+            let file = fixture.write(format!("{name}-{processor}.o"), object.expect("on board").bytes);
+            let lines = fixture.must("size", [file]);
+            let sizes: Vec<u64> = lines
+                .lines()
+                .nth(1)
+                .into_iter()
+                .flat_map(str::split_whitespace)
+                .filter_map(|word| word.parse().ok())
+                .collect();
+            let [_, data, bss, ..] = sizes[..] else { panic!("{lines}") };
+            assert!(data + bss < 512, "{name} for {processor}: {lines}");
+        }
+    }
+}
+
 #[test]
 fn the_level_is_looked_at_before_any_instruction_that_needs_it() {
     need!("objdump");

@@ -6,10 +6,10 @@ enum { AT_PHDR = 3, AT_PHENT = 4, AT_PHNUM = 5, AT_PAGESZ = 6, PT_TLS = 7 };
 enum { FUTEX_WAIT = 0, FUTEX_WAIT_PRIVATE = 128, FUTEX_WAKE_PRIVATE = 129 };
 #ifdef __x86_64__
 enum { SYS_MMAP = 9, SYS_MPROTECT = 10, SYS_MUNMAP = 11, SYS_MADVISE = 28, SYS_EXIT = 60, SYS_GETTID = 186,
-  SYS_FUTEX = 202, SYS_SCHED_YIELD = 24 };
+  SYS_FUTEX = 202 };
 #elif defined __aarch64__
 enum { SYS_MMAP = 222, SYS_MPROTECT = 226, SYS_MUNMAP = 215, SYS_MADVISE = 233, SYS_EXIT = 93, SYS_GETTID = 178,
-  SYS_FUTEX = 98, SYS_SCHED_YIELD = 124 };
+  SYS_FUTEX = 98 };
 #else
 #error "there is an overlay for x86-64 and aarch64"
 #endif

@@ -4,7 +4,8 @@ typedef struct { uint32_t type, flags; uint64_t offset, address, physical, file,
 
 /* Bytes at the end of a stack that musl wants to be zero: the thread-local variables, its own description of the
  * thread (some 200 bytes) and the values of pthread_setspecific (1,024). The variables' size is the program's, as
- * musl reads it; for the rest a page is assumed. Any excess is stack that was used. */
+ * musl reads it; for the rest half a page is assumed: with a page, each thread that takes a stack would touch one page more
+ * than one on a new stack. Any excess is stack that was used. */
 static size_t
 to_clear(void)
 {
@@ -13,7 +14,7 @@ to_clear(void)
   if (bytes) return bytes;
   const char *segment = (const char*)getauxval(AT_PHDR);
   const size_t each = getauxval(AT_PHENT), count = getauxval(AT_PHNUM);
-  bytes = segment ? 4096 : SIZE_MAX;
+  bytes = segment ? 2048 : SIZE_MAX;
   for (size_t at = 0; segment && at < count; at++) {
     const Segment *one = (const Segment*)(segment + at * each);
     if (one->type == PT_TLS) bytes += one->memory + 3 * one->alignment;
