@@ -14,7 +14,7 @@ fn main() {
     let program = arguments.next().unwrap();
     let folder = PathBuf::from(arguments.next().unwrap());
     let root = HostRoot::new();
-    let resolved = Resolver::new(&root, Environment::empty()).resolve(program.as_str().into(), Depth::Load).unwrap();
+    let resolved = Resolver::new(&root, Environment::empty()).resolve(program.as_str().into(), Depth::Paths).unwrap();
     let contents: Vec<Content> = resolved
         .objects
         .iter()

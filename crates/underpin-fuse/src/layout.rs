@@ -1,6 +1,7 @@
 //! Where everything lies: members whole, one behind the other; then what is written at start, a few bytes of code, and
 //! the tables, whose size is known last.
 
+use crate::answers::{self, Question, SLOTS};
 use crate::machine::Processor;
 use crate::object::Object;
 use underpin_elf::SegmentKind;
@@ -21,6 +22,15 @@ pub(crate) struct Place {
     pub size: u64,
     /// Where its thread-local block starts in the merged one.
     pub tls: u64,
+}
+
+/// The functions that answer members.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answers {
+    /// Where they are.
+    pub code: u64,
+    /// Where glibc's are written to.
+    pub slots: u64,
 }
 
 /// The fused file, without the sizes of its tables.
@@ -50,6 +60,9 @@ pub(crate) struct Layout {
     pub data: (u64, u64, u64),
     /// The segment of code.
     pub code: (u64, u64),
+    pub code_size: u64,
+    /// What members hear of glibc, if one asks.
+    pub answers: Option<Answers>,
     /// The segment of tables.
     pub tables: (u64, u64),
 }
@@ -86,9 +99,16 @@ impl Layout {
         layout.dynamic_size = (DYNAMIC_ENTRIES + needed) * 16;
         layout.init_array = layout.dynamic + layout.dynamic_size;
         layout.fini_array = layout.init_array + arrays + 16;
-        let end = up(layout.fini_array + arrays + 16, page);
+        let slots = layout.fini_array + arrays + 16;
+        let end = up(slots + SLOTS, page);
         layout.data = (layout.tls_address, file, end - layout.tls_address);
         layout.code = (end, file + layout.data.2);
+        layout.code_size = layout.processor.protect_size();
+        if members.iter().any(|&member| answers::asks(&objects[member])) {
+            let code = up(end + layout.code_size, 16);
+            layout.code_size = code + layout.processor.answers_size() - end;
+            layout.answers = Some(Answers { code, slots });
+        }
         layout.tables = (end + page, layout.code.1 + page);
         layout
     }
@@ -114,8 +134,16 @@ impl Layout {
             fini_array: 0,
             data: (0, 0, 0),
             code: (0, 0),
+            code_size: 0,
+            answers: None,
             tables: (0, 0),
         }
+    }
+
+    /// What a member's reference to a function of glibc leads to instead.
+    pub fn answer(&self, name: &[u8]) -> Option<(Question, u64)> {
+        let question = Question::of(name)?;
+        Some((question, self.answers?.code + self.processor.answer(question)))
     }
 
     pub fn place_of(&self, object: usize) -> Option<&Place> {

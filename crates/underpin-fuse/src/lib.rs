@@ -14,6 +14,7 @@
 //! | `object` | what one library says: segments, symbols with versions, relocations, initialisers |
 //! | `members` | which libraries go in, and why the others stay shared |
 //! | `opened` | which of them may be opened by name for a symbol that another one defines too |
+//! | `answers` | what members hear when they ask which file they are in, and open it |
 //! | `bind` | which definition the loader would give each reference |
 //! | `layout` | where each member and its thread-local block lies |
 //! | `relocate` | what becomes of each relocation |
@@ -32,6 +33,7 @@
 //! Files of other processors than those of `machine` are refused.
 #![forbid(unsafe_code)]
 
+mod answers;
 mod arrays;
 mod bind;
 mod dynamic;
@@ -64,6 +66,8 @@ use underpin_resolve::{EdgeKind, Found, Outcome};
 pub struct Member<'a> {
     /// The path by which the loader opened it.
     pub path: BString,
+    /// The same with symbolic links resolved, which `Depth::Paths` finds out.
+    pub real_path: BString,
     /// The names under which others request it, its soname included.
     pub names: Vec<BString>,
     /// The whole file.
@@ -85,6 +89,8 @@ pub struct Closure<'a> {
     pub objects: Vec<Member<'a>>,
     /// The order in which constructors run, as indices.
     pub initialisation: Vec<usize>,
+    /// Whether the objects are at their paths where the fused file is used, so that a member can be told its own.
+    pub in_place: bool,
 }
 
 /// The bytes of an object of a resolved closure, and its modification time in nanoseconds since 1970.
@@ -113,6 +119,7 @@ impl<'a> Closure<'a> {
             names.extend(object.soname.iter().filter(|soname| !object.names.contains(soname)).cloned());
             Member {
                 path: object.path.clone(),
+                real_path: object.real_path.clone().unwrap_or_else(|| object.path.clone()),
                 names,
                 bytes: &content.bytes,
                 modified: content.modified,
@@ -122,7 +129,7 @@ impl<'a> Closure<'a> {
             }
         });
         let initialisation = resolved.initialisation_order().iter().map(|id| id.0).collect();
-        Closure { objects: objects.collect(), initialisation }
+        Closure { objects: objects.collect(), initialisation, in_place: true }
     }
 }
 

@@ -43,6 +43,8 @@ pub struct Meaning {
     names: Vec<BString>,
     /// Where it searches.
     search: BTreeSet<BString>,
+    /// The members that are opened by their path inside it.
+    opened: BTreeSet<BString>,
 }
 
 /// What a file asks of others and is called.
@@ -50,6 +52,8 @@ pub(crate) struct Asks<'r> {
     pub needs: &'r [BString],
     pub names: &'r [BString],
     pub search: &'r [BString],
+    /// Members, as indices.
+    pub opened: &'r [(usize, BString)],
 }
 
 impl Meaning {
@@ -80,6 +84,7 @@ impl Meaning {
             needs: asks.needs.iter().cloned().collect(),
             names: asks.names.to_vec(),
             search: asks.search.iter().cloned().collect(),
+            opened: asks.opened.iter().map(|(member, _)| path(*member)).collect(),
         }
     }
 
@@ -99,6 +104,9 @@ impl Meaning {
         let offered = self.offers.symmetric_difference(&other.offers).next();
         if let Some((name, _, _, path, _)) = offered {
             return Some(format!("its {name} is found in {path}, or not"));
+        }
+        if let Some(path) = self.opened.symmetric_difference(&other.opened).next() {
+            return Some(format!("{path} is opened by its path as another file"));
         }
         let asks = self.needs != other.needs || self.search != other.search;
         asks.then(|| "its libraries are searched for in other folders".to_owned())

@@ -1,5 +1,6 @@
 //! Who goes in, and who stays shared and why.
 
+use crate::answers::{self, Question};
 use crate::machine::Kind;
 use crate::object::Object;
 use crate::opened;
@@ -151,11 +152,15 @@ pub(crate) fn choose(closure: &Closure, objects: &[Object]) -> Result<Plan, Refu
             return refused("has text relocations");
         }
     }
+    let is_glibc = |index: usize| by_name(&closure.objects[index].names) == Some(KeptBecause::Glibc);
+    let answered = closure.in_place && answers::are_of(objects, &is_glibc);
     let mut kept: Vec<Option<KeptBecause>> = vec![None; objects.len()];
     for (index, object) in objects.iter().enumerate().skip(1) {
         let member = &closure.objects[index];
         let policy = member.keep.clone().map(|reason| KeptBecause::Policy { reason });
-        kept[index] = policy.or_else(|| by_name(&member.names)).or_else(|| by_content(object));
+        kept[index] = policy
+            .or_else(|| by_name(&member.names))
+            .or_else(|| by_content(object, answered && answers::is_told(&member.path)));
     }
     let opened = opened::find(closure, objects, &|index| kept[index].is_some());
     opened.into_iter().for_each(|(index, because)| kept[index] = Some(because));
@@ -203,7 +208,8 @@ fn by_name(names: &[BString]) -> Option<KeptBecause> {
     }
 }
 
-fn by_content(object: &Object) -> Option<KeptBecause> {
+/// `answered`: whether it can be told its own path.
+fn by_content(object: &Object, answered: bool) -> Option<KeptBecause> {
     let dynamic = object.elf.dynamic.as_ref()?;
     let special = !dynamic.filters.is_empty()
         || !dynamic.auxiliaries.is_empty()
@@ -236,9 +242,9 @@ fn by_content(object: &Object) -> Option<KeptBecause> {
     if let Some(reloc) = foreign {
         return Some(KeptBecause::Relocation { kind: object.processor.number_of(reloc.kind) });
     }
-    let imports =
-        |name: &str| object.symbols.iter().any(|symbol| !symbol.is_defined() && symbol.name == name.as_bytes());
-    if let Some(function) = ASKING.into_iter().find(|name| imports(name)) {
+    let told = |name: &str| answered && Question::of(name.as_bytes()).is_some();
+    let mut asking = ASKING.into_iter().filter(|name| !told(name));
+    if let Some(function) = asking.find(|name| answers::imports(object, name.as_bytes())) {
         return Some(KeptBecause::Asks { function });
     }
     ["dlsym", "dlvsym"].into_iter().any(|name| asks_for_next(object, name)).then_some(KeptBecause::NextDefinition)

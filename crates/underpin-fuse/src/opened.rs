@@ -4,6 +4,7 @@
 //! that two of them define leads to the first definition whichever was opened. What opens a library has its name in its
 //! data; names that come from outside (a script, a configuration file) are not seen.
 
+use crate::answers::{self, Question};
 use crate::members::KeptBecause;
 use crate::object::{Object, SHN_ABS, STB_GNU_UNIQUE, STB_WEAK, Symbol};
 use crate::tables::{HIDDEN, is_offered};
@@ -25,7 +26,17 @@ pub(crate) fn find(
     is_kept: &dyn Fn(usize) -> bool,
 ) -> Vec<(usize, KeptBecause)> {
     let named = named(closure, objects, is_kept);
-    let Some(last) = named.keys().max() else { return Vec::new() };
+    let mut candidates: Vec<usize> = named.keys().copied().collect();
+    candidates.sort_unstable();
+    let because = |(object, symbol): (usize, &[u8])| {
+        (object, KeptBecause::OpenedByName { by: named[&object], symbol: symbol.into() })
+    };
+    doubled(objects, &candidates).into_iter().map(because).collect()
+}
+
+/// Those of some libraries that define what an earlier library defines too, and one such symbol of each.
+pub(crate) fn doubled<'a>(objects: &[Object<'a>], candidates: &[usize]) -> Vec<(usize, &'a [u8])> {
+    let Some(last) = candidates.iter().max() else { return Vec::new() };
     // By name, each library that defines it, in the order of the scope, and whether weakly.
     let mut defined: HashMap<&[u8], Vec<(usize, bool)>> = HashMap::new();
     for (object, facts) in objects.iter().enumerate().take(last + 1).skip(1) {
@@ -33,19 +44,15 @@ pub(crate) fn find(
             defined.entry(symbol.name).or_default().push((object, symbol.binding() == STB_WEAK));
         }
     }
-    let mut found: Vec<(usize, KeptBecause)> = Vec::new();
-    for (object, by) in named {
-        let other = objects[object].symbols.iter().skip(1).filter(|symbol| is_asked_for(symbol)).find(|symbol| {
+    let other = |object: usize| {
+        objects[object].symbols.iter().skip(1).filter(|symbol| is_asked_for(symbol)).find(|symbol| {
             // Two weak ones are one inline function of C++ in two libraries.
             let own = symbol.binding() == STB_WEAK;
             let all = defined.get(symbol.name).map_or(&[][..], Vec::as_slice);
             all.iter().any(|(other, weak)| *other < object && !(own && *weak))
-        });
-        let because = other.map(|symbol| KeptBecause::OpenedByName { by, symbol: symbol.name.into() });
-        found.extend(because.map(|because| (object, because)));
-    }
-    found.sort_by_key(|(object, _)| *object);
-    found
+        })
+    };
+    candidates.iter().filter_map(|&object| Some((object, other(object)?.name))).collect()
 }
 
 /// Whether dlsym without a version finds it.
@@ -64,6 +71,10 @@ fn named(closure: &Closure, objects: &[Object], is_kept: &dyn Fn(usize) -> bool)
         names.extend(own_names(member).map(|name| (name, index)));
     }
     let mut found = HashMap::new();
+    // A library that asks for its own path may open itself.
+    let opens = |object: &Object| answers::asks(object) && answers::imports(object, Question::Open.name());
+    let itself = (1..objects.len()).filter(|&index| !is_kept(index) && opens(&objects[index]));
+    found.extend(itself.map(|index| (index, index)));
     for (by, object) in objects.iter().enumerate() {
         for bytes in data(object) {
             for at in bytes.find_iter(b".so") {
@@ -77,7 +88,8 @@ fn named(closure: &Closure, objects: &[Object], is_kept: &dyn Fn(usize) -> bool)
     found
 }
 
-fn own_names<'m>(member: &'m Member) -> impl Iterator<Item = &'m [u8]> {
+/// The names of a library that are not paths.
+pub(crate) fn own_names<'m>(member: &'m Member) -> impl Iterator<Item = &'m [u8]> {
     member.names.iter().map(|name| name.as_slice()).filter(|name| !name.contains(&b'/'))
 }
 

@@ -1,5 +1,6 @@
 //! What becomes of each relocation of a member: a relative one, a word of its bytes, or a look-up that remains.
 
+use crate::answers::Question;
 use crate::bind::{RefClass, Scope, Target};
 use crate::layout::Layout;
 use crate::machine::Kind;
@@ -37,6 +38,8 @@ pub(crate) struct Relocated<'a> {
     pub outside: Vec<Outside<'a>>,
     pub bindings: Vec<Binding>,
     indices: HashMap<Outside<'a>, usize>,
+    /// What glibc answers, as a member asked for it.
+    asked: Vec<(Question, Outside<'a>)>,
 }
 
 /// Where one relocation's value comes from.
@@ -44,6 +47,8 @@ enum Value<'a> {
     /// A member's symbol: its object and index.
     Inside(usize, usize),
     Outside(Outside<'a>),
+    /// A function of the fused file's own.
+    Answer(u64),
 }
 
 pub(crate) struct Relocator<'r, 'a> {
@@ -72,7 +77,19 @@ impl<'a> Relocator<'_, 'a> {
                 }
             }
         }
+        self.slots(&mut out);
         Ok(out)
+    }
+
+    /// glibc's functions for those that answer members, as the first member asks for each.
+    fn slots(&self, out: &mut Relocated<'a>) {
+        let Some(answers) = self.layout.answers else { return };
+        for question in Question::ALL {
+            let Some((_, outside)) = out.asked.iter().find(|(asked, _)| *asked == question) else { continue };
+            let index = out.index(outside.clone());
+            let at = answers.slots + question.slot();
+            out.relocs.push(NewReloc { at, kind: Kind::GlobDat, outside: Some(index), addend: 0 });
+        }
     }
 
     fn one(
@@ -85,26 +102,42 @@ impl<'a> Relocator<'_, 'a> {
     ) -> Result<(), Refusal> {
         let base = self.base(from);
         let at = self.place(from, reloc.at);
-        let push = |out: &mut Relocated<'a>, kind, outside, addend| {
-            out.relocs.push(NewReloc { at, kind, outside, addend });
-        };
         if matches!(reloc.kind, Kind::Relative | Kind::Indirect) {
-            push(out, reloc.kind, None, reloc.addend.wrapping_add(base.cast_signed()));
+            let addend = reloc.addend.wrapping_add(base.cast_signed());
+            out.relocs.push(NewReloc { at, kind: reloc.kind, outside: None, addend });
             return Ok(());
         }
-        let value = self.value(from, reloc, known, out);
-        if let Value::Outside(outside) = value {
-            let index = out.index(outside);
-            push(out, reloc.kind, Some(index), reloc.addend);
-            return Ok(());
+        match self.value(from, reloc, known, out) {
+            Value::Inside(object, index) => return self.inside(from, reloc, (object, index), pairs, out),
+            Value::Outside(outside) => {
+                let index = out.index(outside);
+                out.relocs.push(NewReloc { at, kind: reloc.kind, outside: Some(index), addend: reloc.addend });
+            }
+            Value::Answer(address) => {
+                let addend = if self.layout.processor.adds_addend(reloc.kind) { reloc.addend } else { 0 };
+                let addend = addend.wrapping_add(address.cast_signed());
+                out.relocs.push(NewReloc { at, kind: Kind::Relative, outside: None, addend });
+            }
         }
-        let Value::Inside(object, index) = value else { return Ok(()) };
+        Ok(())
+    }
+
+    /// A reference to a member's symbol, which is given by object and index.
+    fn inside(
+        &self,
+        from: usize,
+        reloc: &Reloc,
+        (object, index): (usize, usize),
+        pairs: &HashMap<u64, ()>,
+        out: &mut Relocated<'a>,
+    ) -> Result<(), Refusal> {
+        let at = self.place(from, reloc.at);
         // Without a symbol, and for local ones of no section, the module's own block or nothing is meant.
         let symbol = self.objects[object].symbols.get(index).filter(|_| index != 0);
-        let offset = symbol.map_or(0, |symbol| symbol.value);
+        let offset = symbol.map_or(0, |symbol| symbol.value).wrapping_add(self.tls(object));
         match reloc.kind {
             Kind::Module => {
-                push(out, Kind::Module, None, 0);
+                out.relocs.push(NewReloc { at, kind: Kind::Module, outside: None, addend: 0 });
                 if !pairs.contains_key(&(reloc.at + 8)) {
                     let word =
                         self.objects[from].memory(reloc.at + 8, 8).map_err(|error| self.malformed(from, error))?;
@@ -112,16 +145,10 @@ impl<'a> Relocator<'_, 'a> {
                     out.words.push((at + 8, word));
                 }
             }
-            Kind::ModuleOffset => {
-                out.words.push((at, offset.wrapping_add(self.tls(object)).wrapping_add_signed(reloc.addend)))
-            }
+            Kind::ModuleOffset => out.words.push((at, offset.wrapping_add_signed(reloc.addend))),
             Kind::ThreadOffset | Kind::Descriptor => {
-                push(
-                    out,
-                    reloc.kind,
-                    None,
-                    reloc.addend.wrapping_add(offset.wrapping_add(self.tls(object)).cast_signed()),
-                );
+                let addend = reloc.addend.wrapping_add(offset.cast_signed());
+                out.relocs.push(NewReloc { at, kind: reloc.kind, outside: None, addend });
             }
             _ => self.address(from, reloc, (object, index), at, out)?,
         }
@@ -183,13 +210,20 @@ impl<'a> Relocator<'_, 'a> {
                 Value::Inside(object, symbol)
             }
             other => {
-                Value::Outside(Outside {
+                let outside = Outside {
                     name: symbol.name,
                     version: facts.version_of(symbol),
                     // The loader binds calls late; one that nothing defines fails when it is made, not before.
                     weak: symbol.binding() == STB_WEAK || other == Target::Nothing,
                     thread_local: symbol.kind() == STT_TLS,
-                })
+                };
+                match self.layout.answer(symbol.name).filter(|_| other != Target::Nothing) {
+                    Some((question, address)) => {
+                        out.asked.push((question, outside));
+                        Value::Answer(address)
+                    }
+                    None => Value::Outside(outside),
+                }
             }
         }
     }

@@ -100,7 +100,7 @@ fn of_file(layout: &Layout, own: &Own) -> Vec<Segment> {
     let note = layout.head - own.note;
     let mut all = vec![
         part(PT_LOAD, READ | WRITE, offset, data, size, layout.page),
-        part(PT_LOAD, READ | EXECUTE, layout.code.1, layout.code.0, layout.processor.protect_size(), layout.page),
+        part(PT_LOAD, READ | EXECUTE, layout.code.1, layout.code.0, layout.code_size, layout.page),
         part(PT_LOAD, READ, layout.tables.1, layout.tables.0, own.tables - layout.tables.0, layout.page),
         part(PT_DYNAMIC, READ | WRITE, in_data(layout.dynamic), layout.dynamic, layout.dynamic_size, 8),
     ];

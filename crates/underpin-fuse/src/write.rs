@@ -12,7 +12,7 @@ use crate::sections::{
     SHT_DYNAMIC, SHT_FINI_ARRAY, SHT_INIT_ARRAY, SHT_NOBITS, SHT_NOTE, SHT_PROGBITS, SHT_STRTAB, SHT_SYMTAB, SYMBOL,
 };
 use crate::tables::{Maker, Tables};
-use crate::{Closure, Fused, Names, Plan, Refusal, frames, note, property, protect, segments};
+use crate::{Closure, Fused, Names, Plan, Refusal, answers, frames, note, property, protect, segments};
 use bstr::{BString, ByteSlice};
 use std::collections::HashSet;
 use underpin_elf::{Notes, SegmentKind};
@@ -57,12 +57,14 @@ pub(crate) fn write(closure: &Closure, objects: &[Object], plan: &Plan, names: &
     let mut tables = maker.make(&relocated.outside);
     let arrays = Arrays::new(closure, objects, &layout, &mut relocated).map_err(malformed)?;
     let frames = frames::collect(objects, &layout).map_err(malformed)?;
-    let writer = Writer { objects, layout: &layout, requests: &requests, names, properties: &properties };
+    let opened = layout.answers.map(|_| answers::opened(closure, objects, &plan.members)).unwrap_or_default();
+    let properties = &properties;
+    let writer = Writer { closure, objects, layout: &layout, requests: &requests, names, properties, opened: &opened };
     for (note, member) in notes.iter_mut().zip(&plan.members) {
         note.base = layout.place_of(*member).map_or(0, |place| place.base);
     }
     let bytes = writer.file(&mut tables, &mut relocated, &arrays, &frames, &notes, members)?;
-    let asks = Asks { needs: &requests.shared, names: &requests.own, search: &requests.path };
+    let asks = Asks { needs: &requests.shared, names: &requests.own, search: &requests.path, opened: &opened };
     let meaning = Meaning::new(closure, plan, &layout, &relocated.bindings, &tables, &asks);
     let Requests { own: links, program: program_needs, .. } = requests;
     Ok(Fused { bytes, links, program_needs, bindings: relocated.bindings, meaning })
@@ -138,12 +140,15 @@ fn merged(closure: &Closure, objects: &[Object], plan: &Plan) -> Vec<note::Merge
 }
 
 struct Writer<'w, 'a> {
+    closure: &'w Closure<'a>,
     objects: &'w [Object<'a>],
     layout: &'w Layout,
     requests: &'w Requests,
     names: &'w Names,
     /// The note of properties, empty if there is none.
     properties: &'w [u8],
+    /// The members that are opened by their path, under these names.
+    opened: &'w [(usize, BString)],
 }
 
 impl Writer<'_, '_> {
@@ -172,15 +177,32 @@ impl Writer<'_, '_> {
         let frames = loaded.put(b".eh_frame_hdr", SHT_PROGBITS, Link::default(), frames);
         let ranges = protect::ranges(self.objects, layout, loaded.parts.at).ok_or_else(too_far)?;
         let ranges = loaded.put(b".rodata.relro", SHT_PROGBITS, Link::default(), ranges);
+        let code = self.code(&mut loaded, ranges.0)?;
         dynamic.add_start(layout, arrays, relocated);
         let marks = layout.members.iter().map(|place| self.objects[place.object].marks.as_slice());
         layout.processor.marks(marks).into_iter().for_each(|tag| dynamic.add(tag, 0));
         let Loaded { parts, mut list } = loaded;
         self.data_sections(arrays, dynstr, &mut list);
-        let mut out = self.body(relocated, notes, &parts, &dynamic, ranges.0)?;
+        let mut out = self.body(relocated, notes, &parts, &dynamic, &code)?;
         segments::write(&mut out, self.objects, layout, &segments::Own { tables: parts.at, frames, note });
         self.sections(&mut out, list, &members);
         Ok(out)
+    }
+
+    /// The code of the file's own; what it reads goes to the tables. `ranges` is where the list of what becomes read-only is.
+    fn code(&self, loaded: &mut Loaded, ranges: u64) -> Result<Vec<u8>, Refusal> {
+        let (layout, processor) = (self.layout, self.layout.processor);
+        let mut code = processor.protect(layout.code.0, ranges);
+        let Some(own) = layout.answers else { return Ok(code) };
+        let table = answers::table(self.closure, self.objects, layout, self.opened, loaded.parts.at);
+        let table = table.map_err(|(object, error)| {
+            let path = self.closure.objects[object].path.clone();
+            Refusal::Malformed { path, error }
+        })?;
+        let table = loaded.put(b".rodata.members", SHT_PROGBITS, Link::default(), table);
+        code.resize((own.code - layout.code.0) as usize, 0);
+        code.extend(processor.answers(own.code, table.0, own.slots));
+        Ok(code)
     }
 
     /// The entries that say what else to load, the file's own name, and where to search.
@@ -214,8 +236,7 @@ impl Writer<'_, '_> {
         // Up to the end of the page: what a tool writes anew must still fill the segment that becomes read-only.
         let end = layout.fini_array + arrays.fini_size();
         add(b".data.rel.ro", SHT_PROGBITS, 0, end, layout.data.0 + layout.data.2 - end, 0, 0);
-        let code =
-            Section::allocated(b".text", SHT_PROGBITS, layout.code.0, layout.code.1, layout.processor.protect_size());
+        let code = Section::allocated(b".text", SHT_PROGBITS, layout.code.0, layout.code.1, layout.code_size);
         list.push(Section { flags: ALLOC | EXECUTE, ..code });
     }
 
@@ -225,7 +246,7 @@ impl Writer<'_, '_> {
         notes: &[note::Merged],
         parts: &Parts,
         dynamic: &Dynamic,
-        ranges: u64,
+        code: &[u8],
     ) -> Result<Vec<u8>, Refusal> {
         let layout = self.layout;
         let mut out = vec![0u8; parts.file as usize];
@@ -253,7 +274,7 @@ impl Writer<'_, '_> {
             }
         }
         put(layout.dynamic - layout.data.0 + layout.data.1, dynamic.bytes());
-        put(layout.code.1, &layout.processor.protect(layout.code.0, ranges));
+        put(layout.code.1, code);
         for (at, bytes) in &parts.parts {
             put(*at, bytes);
         }

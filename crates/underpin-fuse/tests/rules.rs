@@ -250,7 +250,7 @@ fn what_asks_for_the_next_definition_or_its_own_file_stays_shared() {
             "#define _GNU_SOURCE\n#include <dlfcn.h>\nvoid *plain(const char *n) { return dlsym(RTLD_DEFAULT, n); }";
         target.library(&fixture, "plain", plain, &[]);
         target.library(&fixture, "deep", "#include <stdlib.h>\nchar *deep(void) { return getenv(\"WRAPPED\"); }", &[]);
-        let file = "#define _GNU_SOURCE\n#include <dlfcn.h>\nconst char *file(void) { Dl_info i; return dladdr((void *) file, &i) ? i.dli_fname : 0; }";
+        let file = "#define _GNU_SOURCE\n#include <dlfcn.h>\nconst char *file(void) { Dl_info i; void *m; return dladdr1((void *) file, &i, &m, RTLD_DL_LINKMAP) ? i.dli_fname : 0; }";
         target.library(&fixture, "file", file, &[]);
         let main = "#include <stdio.h>\nvoid *plain(const char *); char *deep(void); const char *file(void);\n\
             int main(void) { printf(\"%d %s %s\\n\", plain(\"puts\") != 0, deep(), file()); return 0; }";
@@ -261,7 +261,7 @@ fn what_asks_for_the_next_definition_or_its_own_file_stays_shared() {
             found.map(|(_, kept)| kept.because.clone())
         };
         assert_eq!(because("libnext.so"), Some(KeptBecause::NextDefinition));
-        assert_eq!(because("libfile.so"), Some(KeptBecause::Asks { function: "dladdr" }));
+        assert_eq!(because("libfile.so"), Some(KeptBecause::Asks { function: "dladdr1" }));
         assert_eq!(because("libplain.so"), None);
         assert!(output.contains(" yes ") && output.trim().ends_with("/libfile.so"), "{output}");
     }
@@ -272,7 +272,7 @@ fn what_a_shared_library_between_members_needs_stays_shared_too() {
     for target in Target::all() {
         let fixture = Fixture::new();
         target.library(&fixture, "low", "int low(void) { return 1; }", &[]);
-        let file = "#define _GNU_SOURCE\n#include <dlfcn.h>\nint low(void);\nint middle(void) { Dl_info i; return low() + dladdr((void *) middle, &i); }";
+        let file = "#define _GNU_SOURCE\n#include <dlfcn.h>\nint low(void);\nint middle(void) { Dl_info i; void *m; return low() + dladdr1((void *) middle, &i, &m, RTLD_DL_LINKMAP); }";
         target.library(&fixture, "middle", file, &["-llow"]);
         target.library(&fixture, "high", "int middle(void); int high(void) { return middle(); }", &["-lmiddle"]);
         target.library(&fixture, "other", "int other(void) { return 5; }", &[]);

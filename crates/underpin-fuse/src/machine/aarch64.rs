@@ -21,6 +21,7 @@ pub(super) const FACTS: Facts = Facts {
         (1032, Kind::Indirect),
     ],
     protect: &PROTECT,
+    answers: include_bytes!("answers.aarch64"),
     // GNU_PROPERTY_AARCH64_FEATURE_1_AND.
     and_property: 0xc000_0000,
     // DT_AARCH64_BTI_PLT and DT_AARCH64_PAC_PLT: what calls through a PLT may rely on.

@@ -4,6 +4,8 @@
 mod aarch64;
 mod x86_64;
 
+use crate::answers::Question;
+use crate::object::u64_at;
 use bstr::ByteSlice;
 use underpin_elf::{Class, Endian, Ident, Machine};
 
@@ -51,6 +53,8 @@ struct Facts {
     kinds: &'static [(u32, Kind)],
     /// The function that protects pages ([`Processor::protect`]), with holes for the distance to its list.
     protect: &'static [u8],
+    /// The functions that members call as dladdr and dlopen (`answers.c`).
+    answers: &'static [u8],
     /// The property of a file (`pr_type`) whose bits hold if they hold for all that a process loads.
     and_property: u32,
     /// Entries of the dynamic section without a value that a fused file has if every member has them.
@@ -117,6 +121,24 @@ impl Processor {
             Processor::X86_64 => x86_64::aim(&mut code, at, list),
             Processor::Aarch64 => aarch64::aim(&mut code, at, list),
         }
+        code
+    }
+
+    /// The size of [`Processor::answers`] in bytes.
+    pub fn answers_size(self) -> u64 {
+        self.facts().answers.len() as u64
+    }
+
+    /// Where in it the function that stands for a question begins.
+    pub fn answer(self, question: Question) -> u64 {
+        u64_at(self.facts().answers, 16 + question.slot() as usize)
+    }
+
+    /// The functions at an address that answer members, by a table and through slots.
+    pub fn answers(self, at: u64, table: u64, slots: u64) -> Vec<u8> {
+        let mut code = self.facts().answers.to_vec();
+        code[..8].copy_from_slice(&table.wrapping_sub(at).to_le_bytes());
+        code[8..16].copy_from_slice(&slots.wrapping_sub(at).to_le_bytes());
         code
     }
 

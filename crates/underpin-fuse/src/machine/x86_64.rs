@@ -22,6 +22,7 @@ pub(super) const FACTS: Facts = Facts {
         (37, Kind::Indirect),
     ],
     protect: &PROTECT,
+    answers: include_bytes!("answers.x86_64"),
     // GNU_PROPERTY_X86_FEATURE_1_AND.
     and_property: 0xc000_0002,
     if_all: &[],

@@ -121,7 +121,7 @@ pub struct Trial {
 pub fn contents(program: &Path) -> (underpin_resolve::Closure, Vec<Content>) {
     let root = HostRoot::new();
     let path = program.to_str().expect("UTF-8");
-    let resolved = Resolver::new(&root, Environment::empty()).resolve(path.into(), Depth::Load).expect("a closure");
+    let resolved = Resolver::new(&root, Environment::empty()).resolve(path.into(), Depth::Paths).expect("a closure");
     let read = |object: &underpin_resolve::Object| Content {
         bytes: std::fs::read(object.path.to_path().expect("a path")).expect("an object"),
         modified: 7,

@@ -50,6 +50,8 @@ fn fused(closure: &Closure, names: &Names) -> Result<(Plan, underpin_fuse::Fused
 /// The closure with the names first by which objects are known in a bundle: sonames, or names of files.
 fn closure<'a>(resolved: &underpin_resolve::Closure, contents: &'a [Content]) -> Closure<'a> {
     let mut closure = Closure::new(resolved, contents);
+    // Elsewhere nothing is at the paths of this system.
+    closure.in_place = false;
     for (member, object) in closure.objects.iter_mut().zip(&resolved.objects) {
         let file = object.path.rsplit_str("/").next().unwrap_or_default();
         let name = object.soname.clone().filter(|name| !name.contains(&b'/')).unwrap_or_else(|| file.into());

@@ -47,7 +47,7 @@ impl Subject {
         let root = HostRoot::new();
         let unbound = UnboundRoot::new(&root);
         let resolver = Resolver::new(&unbound, environment.clone());
-        let resolved = resolver.resolve(path.as_os_str().as_bytes().into(), Depth::Load)?;
+        let resolved = resolver.resolve(path.as_os_str().as_bytes().into(), Depth::Paths)?;
         ensure!(
             !resolved.loader.assumed,
             "a library, or a static program: `--fuse` takes programs that name libraries"
