@@ -101,8 +101,11 @@ fn the_level_is_looked_at_before_any_instruction_that_needs_it() {
         if !public.contains(name) && name != "bcmp" {
             continue;
         }
-        let instructions = function.lines().filter_map(|line| line.split_once(":\t").map(|(_, text)| text.trim()));
-        let before: Vec<&str> = instructions.take_while(|text| !text.starts_with('j')).collect();
+        let instructions: Vec<&str> =
+            function.lines().filter_map(|line| line.split_once(":\t").map(|(_, text)| text.trim())).collect();
+        // The look: a comparison with what lies in memory, and its jump. A function without one may have none at all.
+        let look = instructions.windows(2).position(|two| two[0].contains("(%rip)") && two[1].starts_with('j'));
+        let before = &instructions[..look.unwrap_or(instructions.len())];
         let newer = |text: &&&str| {
             ["v", "k", "bzhi", "andn", "bls", "shlx", "shrx", "sarx"].iter().any(|head| text.starts_with(head))
         };

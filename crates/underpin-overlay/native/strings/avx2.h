@@ -44,10 +44,11 @@ INLINE int LEVEL(nonzero)(V v) { return LEVEL(zeros)(v) != 0xFFFFFFFF; }
 /* Zero where a and b differ, or both end. a is read once, where the compiler would read it twice from memory. */
 INLINE V LEVEL(alike)(V a, V b) { HELD(a); return _mm256_min_epu8(a, _mm256_cmpeq_epi8(a, b)); }
 #include "parting.h"
-INLINE size_t LEVEL(first)(M m) { return (size_t)(unsigned)__builtin_ctz(m); }
+/* Written out: the compiler would clear the register before, and extend the result. */
+INLINE size_t LEVEL(first)(M m) { size_t at; __asm__("tzcnt %1, %k0" : "=r"(at) : "r"(m) : "cc"); return at; }
 INLINE size_t LEVEL(last)(M m) { return (size_t)(unsigned)(31 ^ __builtin_clz(m)); }
-INLINE size_t LEVEL(before_first)(M m) { return _tzcnt_u32(m); }
-INLINE size_t LEVEL(behind_last)(M m) { return _lzcnt_u32(m); }
+INLINE size_t LEVEL(before_first)(M m) { return LEVEL(first)(m); }
+INLINE size_t LEVEL(behind_last)(M m) { size_t bits; __asm__("lzcnt %1, %k0" : "=r"(bits) : "r"(m) : "cc"); return bits; }
 /* The part of a mask for the first n bytes, at most W. */
 INLINE M LEVEL(first_of)(M m, size_t n) { return _bzhi_u32(m, (unsigned)n); }
 
@@ -62,18 +63,85 @@ above:
 }
 #define ABOVE(statement) do { if (UNLIKELY(LEVEL(above)())) statement; } while (0)
 
+/* The same where a mask is known to be zero, or a size to be longer than W: one instruction with its jump. */
+INLINE int
+LEVEL(above_zero)(M none)
+{
+  __asm__ goto("cmp %0, " LIMIT_ABOVE "\n\tjne %l[above]" : : "r"(none) : "cc" : above);
+  return 0;
+above:
+  return 1;
+}
+
+INLINE int
+LEVEL(not_own)(size_t n)
+{
+  __asm__ goto("cmp " LIMIT_OWN ", %0\n\tja %l[not_own]" : : "r"(n) : "cc" : not_own);
+  return 0;
+not_own:
+  return 1;
+}
+#define ABOVE_IF_NONE(m, statement) do { if (UNLIKELY(LEVEL(above_zero)(m))) statement; } while (0)
+#define ABOVE_IF_LONG(n, statement) do { if (UNLIKELY(LEVEL(not_own)(n))) statement; } while (0)
+
+/* Whether a vector at p goes beyond the page of p, or the processor has no AVX2: nothing that needs it may come before. */
+INLINE int
+LEVEL(beyond_page)(const char *p)
+{
+  __asm__ goto("cmp " LIMIT_WITHIN ", %0\n\tjae %l[beyond]" : : "r"((uint32_t)(uintptr_t)p & (PAGE - 1)) : "cc", "memory" : beyond);
+  return 0;
+beyond:
+  return 1;
+}
+#define BEYOND_PAGE(p) UNLIKELY(LEVEL(beyond_page)(p))
+
+/* The same of four, and of the offsets of two strings, whose bits are those of both: then neither does. */
+INLINE int
+LEVEL(four_within)(uint32_t both)
+{
+  __asm__ goto("cmp " LIMIT_WITHIN_FOUR ", %0\n\tjae %l[beyond]" : : "r"(both & (PAGE - 1)) : "cc", "memory" : beyond);
+  return 1;
+beyond:
+  return 0;
+}
+#define FOUR_WITHIN(both) LIKELY(LEVEL(four_within)(both))
+
+/* For what goes beyond: which of the two it was. */
+INLINE int
+LEVEL(below)(void)
+{
+  __asm__ goto("cmpb $2, overlay_level(%%rip)\n\tjb %l[below]" : : : "cc", "memory" : below);
+  return 0;
+below:
+  return 1;
+}
+#define BELOW_COMPARED UNLIKELY(LEVEL(below)())
+#define BELOW_LEVEL(statement) do { if (UNLIKELY(LEVEL(below)())) statement; } while (0)
+
+/* The compiler does not learn that m is zero where this is true: it would use a zero of its own. */
+INLINE int
+LEVEL(none)(M m)
+{
+  __asm__ goto("test %0, %0\n\tje %l[none]" : : "r"(m) : "cc" : none);
+  return 0;
+none:
+  return 1;
+}
+#define NONE(m) UNLIKELY(LEVEL(none)(m))
+
 /* Up to 31 bytes of one value, without the upper halves of registers, which would have to be cleared. The fewer they are, the
  * fewer jumps. */
-INLINE void
-few_filled(char *to, int byte, size_t n)
+USED void*
+memset_few_avx2(void *into, int byte, size_t n)
 {
-  char *end = to + n;
+  char *to = into;
   V16 v = all16(byte);
-  if (UNLIKELY(n >= 16)) store16(to, v), store16(end - 16, v);
-  else if (UNLIKELY(n >= 8)) _mm_storeu_si64(to, v), _mm_storeu_si64(end - 8, v);
-  else if (UNLIKELY(n >= 4)) _mm_storeu_si32(to, v), _mm_storeu_si32(end - 4, v);
+  if (UNLIKELY(n >= 16)) store16(to, v), store16(to + n - 16, v);
+  else if (UNLIKELY(n >= 8)) _mm_storeu_si64(to, v), _mm_storeu_si64(to + n - 8, v);
+  else if (UNLIKELY(n >= 4)) _mm_storeu_si32(to, v), _mm_storeu_si32(to + n - 4, v);
   else if (n) {
     /* The first, the middle and the last of up to three. */
-    to[0] = (char)byte, to[n / 2] = (char)byte, end[-1] = (char)byte;
+    to[0] = (char)byte, to[n / 2] = (char)byte, to[n - 1] = (char)byte;
   }
+  return into;
 }

@@ -7,7 +7,27 @@ enum { UNKNOWN, SSE2, AVX2, AVX512 };
 /* Leaf 7, EBX: rep movsb and rep stosb are fast. The compilers' header does not name it. */
 #define BIT_ERMS (1u << 9)
 
-static unsigned char overlay_level __attribute__((used));
+/* One line of the cache holds all that is looked at. Below AVX2, or not known yet, all is zero but the level and the last. */
+static struct {
+  unsigned char level;
+  /* The first offset in a page from which on one vector of AVX2, or four, are no longer within it. The functions that begin as
+   * AVX2 does compare with it anyway: that is the look at the level, too. */
+  uint32_t within, within_four;
+  /* Not zero if there is a level above AVX2. */
+  uint32_t above;
+  /* The greatest size that is AVX2's own if it is longer than a vector: any or none. */
+  size_t own;
+  /* From one byte more on, memcpy and memmove go on as AVX2's. No size at other levels. */
+  size_t copied;
+  /* One byte less is the most that memset fills as AVX2 fills few. Zero at other levels. */
+  size_t filled;
+} overlay_level __attribute__((used, aligned(64))) = {.copied = SIZE_MAX};
+#define LIMIT_WITHIN "overlay_level+4(%%rip)"
+#define LIMIT_WITHIN_FOUR "overlay_level+8(%%rip)"
+#define LIMIT_ABOVE "overlay_level+12(%%rip)"
+#define LIMIT_OWN "overlay_level+16(%%rip)"
+#define LIMIT_FILLED "overlay_level+32(%%rip)"
+#define LIMIT_COPIED "overlay_level+24(%rip)"
 
 /* From these sizes on, copying and filling are left to the string instructions (rep movsb, rep stosb). */
 static size_t machine_from = SIZE_MAX, fill_from = SIZE_MAX;
@@ -61,10 +81,23 @@ best_level(void)
   return AVX512;
 }
 
+/* The level comes last: who sees it sees the others. Who sees a limit sees what is above, too. */
+static void
+put_level(unsigned char level)
+{
+  __atomic_store_n(&overlay_level.above, level > AVX2, __ATOMIC_RELEASE);
+  __atomic_store_n(&overlay_level.own, level == AVX2 ? SIZE_MAX : 0, __ATOMIC_RELEASE);
+  __atomic_store_n(&overlay_level.copied, level == AVX2 ? 128 : SIZE_MAX, __ATOMIC_RELEASE);
+  __atomic_store_n(&overlay_level.filled, level == AVX2 ? 32 : 0, __ATOMIC_RELEASE);
+  __atomic_store_n(&overlay_level.within, level < AVX2 ? 0 : PAGE - 32 + 1, __ATOMIC_RELEASE);
+  __atomic_store_n(&overlay_level.within_four, level < AVX2 ? 0 : PAGE - 4 * 32 + 1, __ATOMIC_RELEASE);
+  __atomic_store_n(&overlay_level.level, level, __ATOMIC_RELEASE);
+}
+
 static __attribute__((used)) void
 overlay_choose(void)
 {
-  __atomic_store_n(&overlay_level, best_level(), __ATOMIC_RELEASE);
+  put_level(best_level());
 }
 
 /* Called by a function that found no level yet, with its arguments in their registers. */

@@ -12,39 +12,60 @@ LEVEL(compare)(const char *a, const char *b, size_t n, int bounded)
     if (bounded && where >= n) RETURN(0); \
     RETURN((unsigned char)a[where] - (unsigned char)b[where]); \
   } while (0)
-  if (bounded && UNLIKELY(n == 0)) RETURN(0);
-#define PARTING(k) LEVEL(parting)(LEVEL(loadu)(a + (k) * W), LEVEL(loadu)(b + (k) * W))
+  if (bounded && UNLIKELY(n == 0)) return 0;
+/* What goes on is the path without a jump. */
+#ifdef MASKED
+#define PARTS(m) (m)
+#else
+#define PARTS(m) UNLIKELY(m)
+#endif
+#ifdef ZERO_COUNTS
+  /* Kept in a register: the compiler would clear one for each vector. Set where the level is known. */
+  V zero;
+#define PARTING_OF(v, w) LEVEL(equal)(LEVEL(alike)(v, w), zero)
+#define ZERO do { zero = LEVEL(all)(0); HELD(zero); } while (0)
+#else
+#define PARTING_OF(v, w) LEVEL(parting)(v, w)
+#define ZERO (void)0
+#endif
+#define PARTING(k) PARTING_OF(LEVEL(loadu)(a + (k) * W), LEVEL(loadu)(b + (k) * W))
   /* Neither goes beyond its page: if both offsets together do not. */
-  if (LIKELY((((uintptr_t)a | (uintptr_t)b) & (PAGE - 1)) <= PAGE - 4 * W)) {
+  if (FOUR_WITHIN((uint32_t)(uintptr_t)a | (uint32_t)(uintptr_t)b)) {
+    ZERO;
     m = PARTING(0);
-    if (LIKELY(m)) PART(LEVEL(first)(m));
+    if (!NONE(m)) PART(LEVEL(first)(m));
     if (bounded && n <= W) RETURN(0);
-    if (!bounded) ABOVE(return strcmp_above(a + W, b + W));
-    if ((m = PARTING(1))) PART(W + LEVEL(first)(m));
+    if (!bounded) ABOVE_IF_NONE(m, return strcmp_above(a + W, b + W));
+    if (PARTS(m = PARTING(1))) PART(W + LEVEL(first)(m));
     if (bounded && n <= 2 * W) RETURN(0);
-    if (bounded) ABOVE(return strncmp_above(a + 2 * W, b + 2 * W, n - 2 * W));
-    if ((m = PARTING(2))) PART(2 * W + LEVEL(first)(m));
+    if (bounded) ABOVE_IF_LONG(n, return strncmp_above(a + 2 * W, b + 2 * W, n - 2 * W));
+    if (PARTS(m = PARTING(2))) PART(2 * W + LEVEL(first)(m));
     if (bounded && n <= 3 * W) RETURN(0);
-    if ((m = PARTING(3))) PART(3 * W + LEVEL(first)(m));
+    if (PARTS(m = PARTING(3))) PART(3 * W + LEVEL(first)(m));
     i = 3 * W;
     if (bounded && n <= 4 * W) RETURN(0);
     if ((!bounded || n <= 8 * W) && LIKELY((((uintptr_t)a | (uintptr_t)b) & (PAGE - 1)) <= PAGE - 8 * W)) {
-      if ((m = PARTING(4))) PART(4 * W + LEVEL(first)(m));
+      if (PARTS(m = PARTING(4))) PART(4 * W + LEVEL(first)(m));
       if (bounded && n <= 5 * W) RETURN(0);
-      if ((m = PARTING(5))) PART(5 * W + LEVEL(first)(m));
+      if (PARTS(m = PARTING(5))) PART(5 * W + LEVEL(first)(m));
       if (bounded && n <= 6 * W) RETURN(0);
-      if ((m = PARTING(6))) PART(6 * W + LEVEL(first)(m));
+      if (PARTS(m = PARTING(6))) PART(6 * W + LEVEL(first)(m));
       if (bounded && n <= 7 * W) RETURN(0);
-      if ((m = PARTING(7))) PART(7 * W + LEVEL(first)(m));
+      if (PARTS(m = PARTING(7))) PART(7 * W + LEVEL(first)(m));
       i = 7 * W;
     }
   }
+#ifdef BELOW_COMPARED
+  else if (BELOW_COMPARED) return bounded ? below_strncmp(a, b, n) : below_strcmp(a, b);
+#endif
   else if (WITHIN_PAGE(a, W) && WITHIN_PAGE(b, W)) {
+    ZERO;
     m = PARTING(0);
     if (m) PART(LEVEL(first)(m));
   }
 #undef PARTING
   else {
+    ZERO;
 #ifdef MASKED
     size_t left = PAGE - ((uintptr_t)a & (PAGE - 1)), other = PAGE - ((uintptr_t)b & (PAGE - 1));
     left = left < other ? left : other;
@@ -68,7 +89,7 @@ LEVEL(compare)(const char *a, const char *b, size_t n, int bounded)
     size_t whole = (uintptr_t)(a + i) & (PAGE - 1), other = (uintptr_t)(b + i) & (PAGE - 1);
     whole = (PAGE - (whole > other ? whole : other)) / W;
     if (bounded && whole * W > n - i) whole = (n - i + W - 1) / W;
-#define PARTING(k) LEVEL(parting)(LEVEL(load)(a + i + (k) * W), LEVEL(loadu)(b + i + (k) * W))
+#define PARTING(k) PARTING_OF(LEVEL(load)(a + i + (k) * W), LEVEL(loadu)(b + i + (k) * W))
     if (whole >= 4) {
       size_t stop = i + whole / 4 * 4 * W;
     again:
@@ -89,9 +110,9 @@ LEVEL(compare)(const char *a, const char *b, size_t n, int bounded)
       }
 #else
       if (UNLIKELY(LEVEL(parting4)(a + i, b + i))) {
-        if ((m = PARTING(0))) PART(i + LEVEL(first)(m));
-        if ((m = PARTING(1))) PART(i + W + LEVEL(first)(m));
-        if ((m = PARTING(2))) PART(i + 2 * W + LEVEL(first)(m));
+        if (PARTS(m = PARTING(0))) PART(i + LEVEL(first)(m));
+        if (PARTS(m = PARTING(1))) PART(i + W + LEVEL(first)(m));
+        if (PARTS(m = PARTING(2))) PART(i + 2 * W + LEVEL(first)(m));
         PART(i + 3 * W + LEVEL(first)(PARTING(3)));
       }
 #endif
@@ -99,7 +120,7 @@ LEVEL(compare)(const char *a, const char *b, size_t n, int bounded)
       UNLESS_AT(i, stop, again);
     }
     for (whole %= 4; whole; whole--, i += W) {
-      if ((m = PARTING(0))) PART(i + LEVEL(first)(m));
+      if (PARTS(m = PARTING(0))) PART(i + LEVEL(first)(m));
     }
     if (bounded && i >= n) RETURN(0);
     /* b's vector lies across two pages, or begins with one. */
@@ -112,11 +133,14 @@ LEVEL(compare)(const char *a, const char *b, size_t n, int bounded)
         if (m) PART(i + left - W + LEVEL(first)(m));
       }
       if (bounded && i + left >= n) RETURN(0);
-      if ((m = PARTING(0))) PART(i + LEVEL(first)(m));
+      if (PARTS(m = PARTING(0))) PART(i + LEVEL(first)(m));
       i += W;
     }
   }
 #undef PART
+#undef PARTS
+#undef PARTING_OF
+#undef ZERO
 #undef PARTING
 }
 
@@ -175,37 +199,41 @@ LEVEL(memcmp)(const void *one, const void *other, size_t n)
 {
   const char *a = one, *b = other;
   M m;
-#ifdef MASKED
+#ifdef ZERO_COUNTS
+  /* The longer ones go straight on: they have more jumps behind. */
+  if (UNLIKELY(n <= W)) {
+    if (UNLIKELY(n == 0)) return 0;
+    if (BEYOND_PAGE((const char*)((uintptr_t)a | (uintptr_t)b))) {
+      BELOW_LEVEL(return below_memcmp(a, b, n));
+      if (n <= 16) return few_compared(a, b, n);
+      uint32_t few = differ_sse2(loadu_sse2(a), loadu_sse2(b));
+      if (few) RETURN(apart_sse2(a, b, few));
+      a += n - 16, b += n - 16;
+      few = differ_sse2(loadu_sse2(a), loadu_sse2(b));
+      RETURN(few ? apart_sse2(a, b, few) : 0);
+    }
+    /* Whole vectors: neither goes beyond its page. */
+    m = LEVEL(first_of)(DIFFER(0), n);
+    if (UNLIKELY(m)) RETURN(LEVEL(apart)(a, b, m));
+    RETURN(0);
+  }
+  ABOVE_IF_LONG(n, {
+    BELOW_LEVEL(return below_memcmp(a, b, n));
+    return memcmp_above(a, b, n);
+  });
+#elif defined MASKED
   if (LIKELY(n <= W)) {
     m = LEVEL(differ)(LEVEL(few)(a, n), LEVEL(few)(b, n));
     RETURN(UNLIKELY(m) ? LEVEL(apart)(a, b, m) : 0);
   }
 #else
-#if W > 16
-  if (LIKELY(n <= W)) {
-    if (UNLIKELY(n == 0)) RETURN(0);
-    /* Whole vectors, if neither goes beyond its page. */
-    if (LIKELY((((uintptr_t)a | (uintptr_t)b) & (PAGE - 1)) <= PAGE - W)) {
-      m = LEVEL(first_of)(DIFFER(0), n);
-      RETURN(m ? LEVEL(apart)(a, b, m) : 0);
-    }
-    if (n <= 16) RETURN(few_compared(a, b, n));
-    uint32_t few = differ_sse2(loadu_sse2(a), loadu_sse2(b));
-    if (few) RETURN(apart_sse2(a, b, few));
-    a += n - 16, b += n - 16;
-    few = differ_sse2(loadu_sse2(a), loadu_sse2(b));
-    RETURN(few ? apart_sse2(a, b, few) : 0);
-  }
-#else
   if (n <= 16) RETURN(few_compared(a, b, n));
 #endif
-#endif
-  ABOVE(return memcmp_above(a, b, n));
 #ifdef PAIRS
   if (UNLIKELY(m = DIFFER(0))) RETURN(LEVEL(apart)(a, b, m));
-  if (n > 2 * W) {
+  if (LIKELY(n > 2 * W)) {
     if (UNLIKELY(m = DIFFER(W))) RETURN(LEVEL(apart)(a + W, b + W, m));
-    if (n > 4 * W) {
+    if (UNLIKELY(n > 4 * W)) {
       if (UNLIKELY(m = DIFFER(2 * W))) RETURN(LEVEL(apart)(a + 2 * W, b + 2 * W, m));
       if (UNLIKELY(m = DIFFER(3 * W))) RETURN(LEVEL(apart)(a + 3 * W, b + 3 * W, m));
       const char *end = a + n - 4 * W;

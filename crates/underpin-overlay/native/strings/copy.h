@@ -85,26 +85,28 @@ LEVEL(memmove)(void *into, const void *out_of, size_t n)
 JUMPED void*
 LEVEL(memset)(void *into, int byte, size_t n)
 {
-  char *to = into, *end = to + n;
-#if !defined MASKED && defined __AVX2__
-  if (UNLIKELY(n < 32)) {
-    few_filled(to, byte, n);
-    return into;
-  }
+  char *to = into;
+#if defined ZERO_COUNTS && !defined OVERLAY_DIRECT
+  /* Else the public function has parted with these before. */
+  if (UNLIKELY(n < 32)) return memset_few_avx2(into, byte, n);
 #endif
   V v = LEVEL(all)(byte);
+#ifdef ZERO_COUNTS
+  if (LIKELY(n <= 64)) {
+    /* What ends where is no common subexpression: an instruction before the branch would count for all. */
+    FORGET(n);
+    LEVEL(storeu)(to, v), LEVEL(storeu)(to + n - W, v);
+    RETURN(into);
+  }
+#endif
+  char *end = to + n;
 #ifdef MASKED
   if (LIKELY(n <= 64)) {
     if (LIKELY(WITHIN_PAGE(to, 64))) LEVEL(store_few)(to, v, n);
     else few_alike(to, byte, n);
     RETURN(into);
   }
-#elif defined __AVX2__
-  if (LIKELY(n <= 64)) {
-    LEVEL(storeu)(to, v), LEVEL(storeu)(end - W, v);
-    RETURN(into);
-  }
-#else
+#elif !defined ZERO_COUNTS
   if (n <= 64) {
     few_alike(to, byte, n);
     RETURN(into);
@@ -120,7 +122,7 @@ LEVEL(memset)(void *into, int byte, size_t n)
     LEVEL(storeu)(end - 2 * W, v), LEVEL(storeu)(end - W, v);
     RETURN(into);
   }
-#ifdef __x86_64__
+#if defined __x86_64__ && !defined ZERO_COUNTS
   if (UNLIKELY(n >= fill_from)) { CLEAR; return by_filling(into, byte, n); }
 #endif
   LEVEL(storeu)(to + 2 * W, v), LEVEL(storeu)(to + 3 * W, v);
@@ -128,6 +130,9 @@ LEVEL(memset)(void *into, int byte, size_t n)
     LEVEL(storeu)(end - 4 * W, v), LEVEL(storeu)(end - 3 * W, v), LEVEL(storeu)(end - 2 * W, v), LEVEL(storeu)(end - W, v);
     RETURN(into);
   }
+#ifdef ZERO_COUNTS
+  if (UNLIKELY(n >= fill_from)) { CLEAR; return by_filling(into, byte, n); }
+#endif
   char *p = (char*)((uintptr_t)(to + 4 * W) & -(uintptr_t)W);
   for (; p < end - 4 * W; p += 4 * W) {
     LEVEL(store)(p, v), LEVEL(store)(p + W, v), LEVEL(store)(p + 2 * W, v), LEVEL(store)(p + 3 * W, v);
@@ -227,6 +232,19 @@ LEVEL(zeroed)(char *to, size_t k, size_t n)
   LEVEL(storeu)(end - W, zero);
 }
 
+#ifdef ZERO_COUNTS
+/* The same as the last thing to do: a function of its own takes no registers from the one that most often has no need of it. */
+USED char*
+LEVEL(then_zeroed)(char *to, size_t n, char *result)
+{
+  LEVEL(zeroed)(to, 0, n);
+  RETURN(result);
+}
+#define THEN_ZEROED(k) do { if (UNLIKELY((k) + 1 < n)) return LEVEL(then_zeroed)(to + (k) + 1, n - (k) - 1, RESULT(k)); } while (0)
+#else
+#define THEN_ZEROED(k) do { if (UNLIKELY((k) + 1 < n)) LEVEL(zeroed)(to, (k) + 1, n); } while (0)
+#endif
+
 /* All n bytes are written: after the string's end they are zeros. The end itself is copied as if it were part of the string:
  * nothing is left to do if it is the last of the n. */
 INLINE char*
@@ -257,7 +275,7 @@ LEVEL(string_within)(char *to, const char *from, size_t n, int to_end)
       RETURN(RESULT(n));
     }
     few(to, from, k + 1);
-    if (UNLIKELY(k + 1 < n)) LEVEL(zeroed)(to, k + 1, n);
+    THEN_ZEROED(k);
     RETURN(RESULT(k));
   }
   LEVEL(storeu)(to, LEVEL(loadu)(from));
@@ -268,7 +286,7 @@ LEVEL(string_within)(char *to, const char *from, size_t n, int to_end)
 #define ENDED do { \
     size_t k = i + LEVEL(first)(m); \
     LEVEL(storeu)(to + k + 1 - W, LEVEL(loadu)(from + k + 1 - W)); \
-    if (UNLIKELY(k + 1 < n)) LEVEL(zeroed)(to, k + 1, n); \
+    THEN_ZEROED(k); \
     RETURN(RESULT(k)); \
   } while (0)
 #define WHOLE do { \
@@ -298,6 +316,7 @@ LEVEL(string_within)(char *to, const char *from, size_t n, int to_end)
   LEVEL(storeu)(to + n - W, LEVEL(loadu)(from + n - W));
   RETURN(RESULT(n));
 #undef RESULT
+#undef THEN_ZEROED
 #undef ENDED
 #undef WHOLE
 }

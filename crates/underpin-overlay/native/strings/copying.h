@@ -78,7 +78,9 @@
   "movups %xmm1, -16(%rdi, %rdx)\n" \
   "ret\n" \
   ".p2align 6\n" \
-  "64: cmp $128, %rdx\n" \
+  "64: cmp " LIMIT_COPIED ", %rdx\n" \
+  "ja 129f\n" \
+  "cmp $128, %rdx\n" \
   "ja 128f\n" \
   "cmpb $2, overlay_level(%rip)\n" \
   "ja 66f\n" \
@@ -101,7 +103,7 @@
   "ret\n" \
   ".p2align 6\n" \
   "128: cmpb $2, overlay_level(%rip)\n" \
-  "jbe 129f\n" \
+  "jbe 65f\n" \
   "cmp $256, %rdx\n" \
   "ja 256f\n" \
   FOUR_OF("vmovdqu64", "zmm1", "64") \
@@ -109,8 +111,8 @@
   "256: cmp $512, %rdx\n" \
   "ja " #name "_avx512\n" \
   EIGHT_OF("vmovdqu64", "zmm2", "64", "") \
-  "129: jb 65f\n" \
-  "cmp $256, %rdx\n" \
+  ".p2align 6\n" \
+  "129: cmp $256, %rdx\n" \
   "ja " #name "_avx2\n" \
   EIGHT_OF("vmovdqu", "ymm", "32", "vzeroupper\n") \
   ".p2align 5\n" \
@@ -118,6 +120,8 @@
   /* Neither AVX nor AVX-512, or not known yet. */ \
   "65: cmpb $1, overlay_level(%rip)\n" \
   "je " #name "_sse2\n" \
+  /* Another thread may have found it in between. */ \
+  "ja 64b\n" \
   "sub $8, %rsp\n.cfi_adjust_cfa_offset 8\n" \
   "call overlay_first\n" \
   "add $8, %rsp\n.cfi_adjust_cfa_offset -8\n" \

@@ -7,6 +7,13 @@
 #undef PAIRS
 #undef ZERO_COUNTS
 #undef ABOVE
+#undef ABOVE_IF_NONE
+#undef ABOVE_IF_LONG
+#undef BEYOND_PAGE
+#undef BELOW_LEVEL
+#undef BELOW_COMPARED
+#undef FOUR_WITHIN
+#undef NONE
 #undef RETURN
 #undef CLEAR
 #undef WITHIN_PAGE

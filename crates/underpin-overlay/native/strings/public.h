@@ -3,7 +3,7 @@
  * at the level: tests/object.rs reads the code. */
 #define PUBLIC(type, name, parameters, ...) \
   BELOW(TEXT(NAME(name)), name, TEXT(NAME(name))); \
-  extern type below_##name parameters __asm__("overlay_below_" #name) __attribute__((visibility("hidden"))); \
+  BELOW_AVX2(type, name, parameters); \
   extern type NAME(name) parameters; \
   OVERREAD type NAME(name) parameters \
   { \
@@ -12,16 +12,21 @@
   below: \
     return below_##name(__VA_ARGS__); \
   }
-PUBLIC(int, memcmp, (const void *a, const void *b, size_t n), a, b, n)
-PUBLIC(void*, memchr, (const void *s, int c, size_t n), s, c, n)
-PUBLIC(void*, memrchr, (const void *s, int c, size_t n), s, c, n)
-PUBLIC(size_t, strlen, (const char *s), s)
-PUBLIC(size_t, strnlen, (const char *s, size_t n), s, n)
-PUBLIC(char*, strchr, (const char *s, int c), s, c)
+/* Those whose own comparison is the look at the level (BEYOND_PAGE). */
+#define PUBLIC_LIMITED(type, name, parameters, ...) \
+  BELOW(TEXT(NAME(name)), name, TEXT(NAME(name))); \
+  extern type NAME(name) parameters; \
+  OVERREAD type NAME(name) parameters { return name##_avx2(__VA_ARGS__); }
+PUBLIC_LIMITED(int, memcmp, (const void *a, const void *b, size_t n), a, b, n)
+PUBLIC_LIMITED(void*, memchr, (const void *s, int c, size_t n), s, c, n)
+PUBLIC_LIMITED(void*, memrchr, (const void *s, int c, size_t n), s, c, n)
+PUBLIC_LIMITED(size_t, strlen, (const char *s), s)
+PUBLIC_LIMITED(size_t, strnlen, (const char *s, size_t n), s, n)
+PUBLIC_LIMITED(char*, strchr, (const char *s, int c), s, c)
 PUBLIC(char*, strrchr, (const char *s, int c), s, c)
-PUBLIC(char*, strchrnul, (const char *s, int c), s, c)
-PUBLIC(int, strcmp, (const char *a, const char *b), a, b)
-PUBLIC(int, strncmp, (const char *a, const char *b, size_t n), a, b, n)
+PUBLIC_LIMITED(char*, strchrnul, (const char *s, int c), s, c)
+PUBLIC_LIMITED(int, strcmp, (const char *a, const char *b), a, b)
+PUBLIC_LIMITED(int, strncmp, (const char *a, const char *b, size_t n), a, b, n)
 /* Those that part at once: where AVX-512 begins with saving registers, or begins otherwise. */
 #define PUBLIC_PARTED(type, name, parameters, ...) \
   BELOW(TEXT(NAME(name)), name, TEXT(NAME(name))); \

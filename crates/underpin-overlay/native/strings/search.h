@@ -116,6 +116,9 @@ LEVEL(before_page_end)(const char *s, V c, enum Wanted wanted)
 /* The functions below return from wherever something is found, each time anew: a jump to a common end would cost a short call
  * a tenth of its time. The path on which nothing is found yet goes straight on. */
 
+#ifdef ZERO_COUNTS
+#include "scan_avx2.h"
+#else
 /* The first byte that is looked for, which is known to be there, and not within the first W bytes. A distance is that from
  * `start`. */
 INLINE uintptr_t
@@ -130,7 +133,6 @@ LEVEL(scan)(const char *s, V c, enum Wanted wanted, enum Result result, int byte
   M m;
   const char *p = DOWN(s, W) + W;
   if (UNLIKELY(m = FOUND(0))) FOUND_AT(p + LEVEL(first)(m));
-  if (result == PLACE) ABOVE(return (uintptr_t)strchrnul_above(p + W, byte));
   if (UNLIKELY(m = FOUND(1))) FOUND_AT(p + W + LEVEL(first)(m));
   if (UNLIKELY(m = FOUND(2))) FOUND_AT(p + 2 * W + LEVEL(first)(m));
   if (UNLIKELY(m = FOUND(3))) FOUND_AT(p + 3 * W + LEVEL(first)(m));
@@ -159,17 +161,13 @@ INLINE uintptr_t
 LEVEL(scan_within)(const char *s, V c, enum Wanted wanted, size_t n, int counted, const char *start)
 {
 #define HIT(at) (counted ? (uintptr_t)((at) - start) : (uintptr_t)(at))
-#define NONE (counted ? n + (size_t)(s - start) : 0)
+#define NOWHERE (counted ? n + (size_t)(s - start) : 0)
   M m;
   size_t at;
   if (UNLIKELY(n <= 2 * W) && LIKELY(WITHIN_PAGE(s, 2 * W))) {
     m = LEVEL(found)(LEVEL(loadu)(s + W), c, wanted);
-#ifdef ZERO_COUNTS
-    at = W + LEVEL(before_first)(m);
-#else
     at = m ? W + LEVEL(first)(m) : n;
-#endif
-    RETURN(at < n ? HIT(s + at) : NONE);
+    RETURN(at < n ? HIT(s + at) : NOWHERE);
   }
 #ifdef MASKED
   if (n <= 4 * W && LIKELY(WITHIN_PAGE(s, 4 * W))) {
@@ -177,12 +175,12 @@ LEVEL(scan_within)(const char *s, V c, enum Wanted wanted, size_t n, int counted
     if (UNLIKELY(m = FOUND_BEHIND(1))) RETURN(HIT(s + W + LEVEL(first)(m)));
     m = FOUND_BEHIND(2), at = 2 * W;
     if (!m) {
-      if (n <= 3 * W) RETURN(NONE);
+      if (n <= 3 * W) RETURN(NOWHERE);
       m = FOUND_BEHIND(3), at = 3 * W;
-      if (!m) RETURN(NONE);
+      if (!m) RETURN(NOWHERE);
     }
     at += LEVEL(first)(m);
-    RETURN(at < n ? HIT(s + at) : NONE);
+    RETURN(at < n ? HIT(s + at) : NOWHERE);
 #undef FOUND_BEHIND
   }
 #endif
@@ -214,52 +212,48 @@ LEVEL(scan_within)(const char *s, V c, enum Wanted wanted, size_t n, int counted
     if (UNLIKELY(m = FOUND(1))) RETURN(HIT(p + W + LEVEL(first)(m)));
     p += 2 * W, left -= 2 * W;
   }
-#ifdef ZERO_COUNTS
-  m = FOUND(0);
-  if (UNLIKELY(m) || left <= W) {
-    at = LEVEL(before_first)(m);
-    RETURN(at < left ? HIT(p + at) : NONE);
-  }
-  at = W + LEVEL(before_first)(FOUND(1));
-  RETURN(at < left ? HIT(p + at) : NONE);
-#else
   if (UNLIKELY(m = FOUND(0))) {
     at = LEVEL(first)(m);
-    RETURN(at < left ? HIT(p + at) : NONE);
+    RETURN(at < left ? HIT(p + at) : NOWHERE);
   }
-  if (left <= W || !(m = FOUND(1))) RETURN(NONE);
+  if (left <= W || !(m = FOUND(1))) RETURN(NOWHERE);
   at = W + LEVEL(first)(m);
-  RETURN(at < left ? HIT(p + at) : NONE);
-#endif
+  RETURN(at < left ? HIT(p + at) : NOWHERE);
 #undef HIT
-#undef NONE
+#undef NOWHERE
 }
+#endif
 
 /* How far the end is from `start`; from there to s there is none. */
 INLINE size_t
 LEVEL(length)(const char *s, const char *start)
 {
-  V c = LEVEL(all)(0);
   M m;
-  if (UNLIKELY(!WITHIN_PAGE(s, W)) && (m = LEVEL(before_page_end)(s, c, END))) RETURN((size_t)(s - start) + LEVEL(first)(m));
+  if (BEYOND_PAGE(s)) {
+    BELOW_LEVEL(return below_strlen(s));
+    m = LEVEL(before_page_end)(s, LEVEL(all)(0), END);
+    if (m) RETURN((size_t)(s - start) + LEVEL(first)(m));
+  }
   /* It lies on one page, or goes on on the next. */
   m = LEVEL(zeros)(LEVEL(loadu)(s));
-  if (LIKELY(m)) RETURN((size_t)(s - start) + LEVEL(first)(m));
-  ABOVE(return strlen_above(s + W, start));
-  return LEVEL(scan)(s, c, END, DISTANCE, 0, start);
+  if (NONE(m)) {
+    ABOVE_IF_NONE(m, return strlen_above(s + W, start));
+    return LEVEL(scan)(s, LEVEL(all)(0), END, DISTANCE, 0, start);
+  }
+  RETURN((size_t)(s - start) + LEVEL(first)(m));
 }
 
 /* The same within the n bytes from s on. */
 INLINE size_t
 LEVEL(length_within)(const char *s, size_t n, const char *start)
 {
-  V c = LEVEL(all)(0);
   M m;
   size_t before = (size_t)(s - start);
-  if (UNLIKELY(n == 0)) RETURN(before);
-  if (UNLIKELY(!WITHIN_PAGE(s, W))) {
+  if (UNLIKELY(n == 0)) return before;
+  if (BEYOND_PAGE(s)) {
+    BELOW_LEVEL(return below_strnlen(s, n));
     size_t there = W - (size_t)(s - DOWN(s, W));
-    m = LEVEL(before_page_end)(s, c, END);
+    m = LEVEL(before_page_end)(s, LEVEL(all)(0), END);
     if (m) RETURN(before + (LEVEL(first)(m) < n ? LEVEL(first)(m) : n));
     if (n <= there) RETURN(before + n);
   }
@@ -274,8 +268,8 @@ LEVEL(length_within)(const char *s, size_t n, const char *start)
 #endif
   }
   if (LIKELY(m)) RETURN(before + LEVEL(first)(m));
-  ABOVE(return strnlen_above(s + W, n - W, start));
-  return LEVEL(scan_within)(s, c, END, n, 1, start);
+  ABOVE_IF_LONG(n, return strnlen_above(s + W, n - W, start));
+  return LEVEL(scan_within)(s, LEVEL(all)(0), END, n, 1, start);
 }
 
 LEVELED OVERREAD size_t
@@ -294,15 +288,16 @@ LEVELED OVERREAD void*
 LEVEL(memchr)(const void *from, int byte, size_t n)
 {
   const char *s = from;
-  V c = LEVEL(all)(byte);
   M m;
-  if (UNLIKELY(n == 0)) RETURN((void*)0);
-  if (UNLIKELY(!WITHIN_PAGE(s, W))) {
+  if (UNLIKELY(n == 0)) return 0;
+  if (BEYOND_PAGE(s)) {
+    BELOW_LEVEL(return below_memchr(from, byte, n));
     size_t there = W - (size_t)(s - DOWN(s, W));
-    m = LEVEL(before_page_end)(s, c, BYTE);
+    m = LEVEL(before_page_end)(s, LEVEL(all)(byte), BYTE);
     if (m) RETURN(LEVEL(first)(m) < n ? (void*)(uintptr_t)(s + LEVEL(first)(m)) : 0);
     if (n <= there) RETURN((void*)0);
   }
+  V c = LEVEL(all)(byte);
   m = LEVEL(equal)(LEVEL(loadu)(s), c);
   if (LIKELY(n <= W)) {
 #ifdef ZERO_COUNTS
@@ -313,16 +308,20 @@ LEVEL(memchr)(const void *from, int byte, size_t n)
     RETURN(m ? (void*)(uintptr_t)(s + LEVEL(first)(m)) : 0);
   }
   if (m) RETURN((void*)(uintptr_t)(s + LEVEL(first)(m)));
-  ABOVE(return memchr_above(s + W, byte, n - W));
+  ABOVE_IF_LONG(n, return memchr_above(s + W, byte, n - W));
   return (void*)LEVEL(scan_within)(s, c, BYTE, n, 0, s);
 }
 
 LEVELED OVERREAD char*
 LEVEL(strchrnul)(const char *s, int byte)
 {
-  V c = LEVEL(all)(byte);
   M m;
-  if (UNLIKELY(!WITHIN_PAGE(s, W)) && (m = LEVEL(before_page_end)(s, c, EITHER))) RETURN((char*)(uintptr_t)s + LEVEL(first)(m));
+  if (BEYOND_PAGE(s)) {
+    BELOW_LEVEL(return below_strchrnul(s, byte));
+    m = LEVEL(before_page_end)(s, LEVEL(all)(byte), EITHER);
+    if (m) RETURN((char*)(uintptr_t)s + LEVEL(first)(m));
+  }
+  V c = LEVEL(all)(byte);
   m = LEVEL(found)(LEVEL(loadu)(s), c, EITHER);
   if (LIKELY(m)) RETURN((char*)(uintptr_t)s + LEVEL(first)(m));
   return (char*)LEVEL(scan)(s, c, EITHER, PLACE, byte, s);
@@ -331,18 +330,22 @@ LEVEL(strchrnul)(const char *s, int byte)
 LEVELED OVERREAD char*
 LEVEL(strchr)(const char *s, int byte)
 {
-  V c = LEVEL(all)(byte);
   M m;
   const char *at;
-  if (UNLIKELY(!WITHIN_PAGE(s, W)) && (m = LEVEL(before_page_end)(s, c, EITHER))) {
-    at = s + LEVEL(first)(m);
-    RETURN(*at == (char)byte ? (char*)(uintptr_t)at : 0);
+  if (BEYOND_PAGE(s)) {
+    BELOW_LEVEL(return below_strchr(s, byte));
+    m = LEVEL(before_page_end)(s, LEVEL(all)(byte), EITHER);
+    if (m) {
+      at = s + LEVEL(first)(m);
+      RETURN(*at == (char)byte ? (char*)(uintptr_t)at : 0);
+    }
   }
+  V c = LEVEL(all)(byte);
   m = LEVEL(found)(LEVEL(loadu)(s), c, EITHER);
-  if (LIKELY(m)) {
-    at = s + LEVEL(first)(m);
-    RETURN(*at == (char)byte ? (char*)(uintptr_t)at : 0);
+  if (NONE(m)) {
+    ABOVE_IF_NONE(m, return strchr_above(s + W, byte));
+    return (char*)LEVEL(scan)(s, c, EITHER, MATCH, byte, s);
   }
-  ABOVE(return strchr_above(s + W, byte));
-  return (char*)LEVEL(scan)(s, c, EITHER, MATCH, byte, s);
+  at = s + LEVEL(first)(m);
+  RETURN(*at == (char)byte ? (char*)(uintptr_t)at : 0);
 }

@@ -5,11 +5,23 @@ LEVEL(memrchr)(const void *from, int byte, size_t n)
 {
   const enum Wanted wanted = BYTE;
   const char *s = from, *p, *hit;
-  V c = LEVEL(all)(byte);
   M m;
-  p = s + n - W;
   if (LIKELY(n <= W)) {
-    if (UNLIKELY(n == 0)) RETURN((void*)0);
+    if (UNLIKELY(n == 0)) return 0;
+#ifdef ZERO_COUNTS
+    if (BEYOND_PAGE(s)) {
+      BELOW_LEVEL(return below_memrchr(s, byte, n));
+      /* What comes before lies on the page of s, then. */
+      p = s + n - W;
+      size_t at = LEVEL(behind_last)(LEVEL(equal)(LEVEL(loadu)(p), LEVEL(all)(byte)));
+      RETURN(at < n ? (void*)(uintptr_t)(p + W - 1 - at) : 0);
+    }
+    m = LEVEL(first_of)(LEVEL(equal)(LEVEL(loadu)(s), LEVEL(all)(byte)), n);
+    if (!m) RETURN((void*)0);
+    RETURN((void*)(uintptr_t)(s + (W - 1) - LEVEL(behind_last)(m)));
+#else
+    V c = LEVEL(all)(byte);
+    p = s + n - W;
     if (UNLIKELY(!WITHIN_PAGE(p, W))) {
       /* What lies before s need not be there, what lies behind it is on the same page as its end. */
       p = DOWN(s + n - 1, W);
@@ -20,14 +32,14 @@ LEVEL(memrchr)(const void *from, int byte, size_t n)
       RETURN(hit >= s ? (void*)(uintptr_t)hit : 0);
     }
     m = LEVEL(equal)(LEVEL(loadu)(p), c);
-#ifdef ZERO_COUNTS
-    size_t at = LEVEL(behind_last)(m);
-    RETURN(at < n ? (void*)(uintptr_t)(p + W - 1 - at) : 0);
-#endif
     if (!m) RETURN((void*)0);
     hit = p + LEVEL(last)(m);
     RETURN(hit >= s ? (void*)(uintptr_t)hit : 0);
+#endif
   }
+  BELOW_LEVEL(return below_memrchr(s, byte, n));
+  V c = LEVEL(all)(byte);
+  p = s + n - W;
   m = LEVEL(equal)(LEVEL(loadu)(p), c);
   if (m) RETURN((void*)(uintptr_t)(p + LEVEL(last)(m)));
 #ifdef ZERO_COUNTS

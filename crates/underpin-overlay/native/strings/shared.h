@@ -2,6 +2,17 @@
  * own here, as it is compiled for other instructions. */
 #define ABOVE_AVX2(type, name, parameters) \
   extern type name##_above parameters __asm__(#name "_wide") __attribute__((visibility("hidden")))
+#define BELOW_AVX2(type, name, parameters) \
+  extern type below_##name parameters __asm__("overlay_below_" #name) __attribute__((visibility("hidden")))
+BELOW_AVX2(int, memcmp, (const void *a, const void *b, size_t n));
+BELOW_AVX2(void*, memchr, (const void *s, int c, size_t n));
+BELOW_AVX2(void*, memrchr, (const void *s, int c, size_t n));
+BELOW_AVX2(size_t, strlen, (const char *s));
+BELOW_AVX2(size_t, strnlen, (const char *s, size_t n));
+BELOW_AVX2(char*, strchr, (const char *s, int c));
+BELOW_AVX2(char*, strchrnul, (const char *s, int c));
+BELOW_AVX2(int, strcmp, (const char *a, const char *b));
+BELOW_AVX2(int, strncmp, (const char *a, const char *b, size_t n));
 ABOVE_AVX2(int, memcmp, (const void *a, const void *b, size_t n));
 ABOVE_AVX2(void*, memchr, (const void *s, int c, size_t n));
 ABOVE_AVX2(void*, memrchr, (const void *s, int c, size_t n));

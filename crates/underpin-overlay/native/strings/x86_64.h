@@ -72,7 +72,7 @@ int
 overlay_force(int level)
 {
   unsigned char best = best_level();
-  overlay_level = level < best ? (unsigned char)level : best;
-  return overlay_level;
+  put_level(level < best ? (unsigned char)level : best);
+  return overlay_level.level;
 }
 #endif
