@@ -3,10 +3,22 @@
 //! Each program of /usr/bin with four libraries or more is fused into a folder of its own, by the example of
 //! `underpin-fuse`, as a copy beside which a plain copy is run. No file of the system changes.
 
-use crate::bench::measure::{Contestant, interleaved};
+mod bundles;
+pub mod copies;
+mod entry;
+mod memory;
+mod peers;
+mod processes;
+mod python;
+mod section;
+mod slow;
+mod starts;
+mod window;
+
 use crate::bench::table;
-use crate::{fuse_bundles, run};
-use anyhow::{Context, ensure};
+use crate::run;
+use anyhow::{Context as _, ensure};
+use section::Context;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
@@ -15,17 +27,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const FILE: &str = "docs/bench/fuse.md";
-/// Programs whose start is timed, and how they are called.
-const TIMED: [(&str, &str); 8] = [
-    ("ffmpeg", "-version"),
-    ("octave-cli", "--version"),
-    ("emacs", "--version"),
-    ("gimp-console", "--version"),
-    ("qemu-system-x86_64", "--version"),
-    ("gdb", "--version"),
-    ("curl", "--version"),
-    ("git", "--version"),
-];
 /// How long a program may take to print its version, in seconds.
 const LIMIT: &str = "10";
 
@@ -47,51 +48,89 @@ pub enum Part {
     Programs,
     /// Starts of some
     Starts,
+    /// Starts up to the entry point
+    Entry,
+    /// Starts beside those that other tools leave
+    Peers,
+    /// Starts from a file system that answers slowly
+    Slow,
     /// Starts of bundles in one file
     Bundles,
+    /// Graphical programs to their first window
+    Window,
+    /// Python's import of many extension modules
+    Python,
+    /// Memory of several processes, and sizes of files
+    Memory,
 }
 
-/// The heading of [`Part::Starts`].
-const STARTS: &str = "## A start";
+/// What measures a part and returns its text, which begins with its heading.
+type Measure = fn(&Context) -> anyhow::Result<String>;
+
+/// The parts behind the first, in the order of the page.
+const SECTIONS: [(Part, &str, Measure); 8] = [
+    (Part::Starts, starts::HEADING, starts::measure),
+    (Part::Entry, entry::HEADING, entry::measure),
+    (Part::Peers, peers::HEADING, peers::measure),
+    (Part::Slow, slow::HEADING, slow::measure),
+    (Part::Bundles, bundles::HEADING, bundles::measure),
+    (Part::Window, window::HEADING, window::measure),
+    (Part::Python, python::HEADING, python::measure),
+    (Part::Memory, memory::HEADING, memory::measure),
+];
+
+/// What is to be tried.
+pub struct Wanted<'a> {
+    /// Only so many programs.
+    pub limit: Option<usize>,
+    /// Rounds of timed starts.
+    pub rounds: usize,
+    /// These parts; all if there is none.
+    pub parts: &'a [Part],
+    /// The built program of a peer.
+    pub sold: Option<PathBuf>,
+    /// Write no file.
+    pub dry: bool,
+}
 
 /// Tries programs, times some, and writes the page.
 ///
 /// # Errors
 /// If something cannot be built or written.
-pub fn run(limit: Option<usize>, rounds: usize, parts: &[Part], dry: bool) -> anyhow::Result<()> {
-    let cargo = run::cargo();
-    run::must(&cargo, &["build", "--quiet", "--package", "underpin-fuse", "--example", "fuse"])?;
-    let tool = run::target().join("debug/examples/fuse");
+pub fn run(wanted: Wanted) -> anyhow::Result<()> {
     let scratch = run::scratch("fuse")?;
-    let renews = |part: Part| parts.is_empty() || parts.contains(&part);
+    let context = Context { underpin: run::debug_binary()?, scratch, rounds: wanted.rounds, sold: wanted.sold };
+    let renews = |part: Part| wanted.parts.is_empty() || wanted.parts.contains(&part);
     let old = fs::read_to_string(FILE).unwrap_or_default();
     let mut sum = Sum::default();
-    let mut page = kept(&old, None);
+    let mut parts = vec![kept(&old, None)];
     if renews(Part::Programs) {
-        for program in programs()?.into_iter().take(limit.unwrap_or(usize::MAX)) {
-            trial(&tool, &program, &scratch, &mut sum)?;
-        }
-        page = table::machine("Libraries fused into one", "cargo xtask fuse-trials");
-        describe(&sum, &mut page)?;
+        parts[0] = programs_part(&context.scratch, wanted.limit, &mut sum)?;
     }
-    let mut times = kept(&old, Some(STARTS));
-    if renews(Part::Starts) {
-        times = String::new();
-        starts(&tool, &scratch, rounds, &mut times)?;
+    for (part, heading, measure) in SECTIONS {
+        parts.push(if renews(part) { measure(&context)? } else { kept(&old, Some(heading)) });
     }
-    let bundles = match renews(Part::Bundles) {
-        true => fuse_bundles::measure(&scratch, rounds)?,
-        false => kept(&old, Some(fuse_bundles::HEADING)),
-    };
-    fs::remove_dir_all(&scratch)?;
-    let parts = [page, times, bundles].map(|part| part.trim().to_owned());
-    let text = parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join("\n\n") + "\n";
+    fs::remove_dir_all(&context.scratch)?;
+    let parts: Vec<&str> = parts.iter().map(|part| part.trim()).filter(|part| !part.is_empty()).collect();
+    let text = parts.join("\n\n") + "\n";
     println!("{text}");
-    if !dry {
+    if !wanted.dry {
         fs::write(FILE, text)?;
     }
     ensure!(sum.differ.is_empty() && sum.bindings_differ.is_empty(), "{:?} {:?}", sum.differ, sum.bindings_differ);
     Ok(())
+}
+
+/// Fuses many programs by the example of `underpin-fuse` and compares what they do.
+fn programs_part(scratch: &Path, limit: Option<usize>, sum: &mut Sum) -> anyhow::Result<String> {
+    run::must(&run::cargo(), &["build", "--quiet", "--package", "underpin-fuse", "--example", "fuse"])?;
+    let tool = run::target().join("debug/examples/fuse");
+    for program in programs()?.into_iter().take(limit.unwrap_or(usize::MAX)) {
+        trial(&tool, &program, scratch, sum)?;
+    }
+    let mut page = table::machine("Libraries fused into one", "cargo xtask fuse-trials");
+    describe(sum, &mut page)?;
+    Ok(page)
 }
 
 /// A part of the page as it is: what a heading begins, or what is before the first one.
@@ -254,49 +293,24 @@ fn describe(sum: &Sum, text: &mut String) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Processor time of a start over that of the unchanged program.
-fn starts(tool: &Path, scratch: &Path, rounds: usize, text: &mut String) -> anyhow::Result<()> {
-    writeln!(
-        text,
-        "{STARTS}\n\nProcessor time of whole runs over the unchanged program's; runs interleave (ABBA), load average {}.\n\n\
-         | program | libraries merged | stay shared | unchanged, ms | fused, ms | ratio | runs |\n| --- | --- | --- | --- | --- | --- | --- |",
-        table::load()
-    )?;
-    for (name, argument) in TIMED {
-        let program = Path::new("/usr/bin").join(name);
-        let folder = scratch.join(name);
-        let Ok(program) = program.canonicalize() else { continue };
-        let done = Command::new(tool).arg(&program).arg(&folder).output()?;
-        let said = String::from_utf8_lossy(&done.stdout).into_owned();
-        let Some(members) = said.lines().last().and_then(|line| line.split_once(" members")) else { continue };
-        // Emacs looks for its own files beside itself: the name that it is called by is that of the original.
-        let original = program.display().to_string();
-        let copy = folder.join(program.file_name().context("a name")?).display().to_string();
-        let called = |file: &str| {
-            let script = format!("exec -a {original} {file} {argument}");
-            match name {
-                "emacs" => Contestant::new(name, &["bash", "-c", &script]),
-                _ => Contestant::new(name, &[file, argument]),
-            }
-        };
-        let Ok(samples) = interleaved(&[called(&original), called(&copy)], rounds) else {
-            writeln!(text, "| {name} | {} | | | | does not run as a copy | |", members.0)?;
-            continue;
-        };
-        let (before, after) = (samples[0].processor(), samples[1].processor());
-        let ratio = after.ratio(before);
-        writeln!(
-            text,
-            "| {name} | {} | {} | {:.1} | {:.1} | **{:.3}** [{:.3}, {:.3}] | {} |",
-            members.0,
-            said.lines().filter(|line| line.starts_with("kept ")).count(),
-            before.median().value * 1e3,
-            after.median().value * 1e3,
-            ratio.value,
-            ratio.low,
-            ratio.high,
-            after.runs(),
-        )?;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_that_is_not_renewed_stays_as_it_is() {
+        let page = "# Title\n\nfirst\n\n## A start\n\nsecond\n\n## Memory and size\n\nlast\n";
+        assert_eq!(kept(page, None), "# Title\n\nfirst\n");
+        assert_eq!(kept(page, Some(starts::HEADING)), "## A start\n\nsecond\n");
+        assert_eq!(kept(page, Some(memory::HEADING)), "## Memory and size\n\nlast\n");
+        assert_eq!(kept(page, Some(slow::HEADING)), "");
     }
-    Ok(())
+
+    #[test]
+    fn no_heading_begins_another() {
+        for (part, heading, _) in SECTIONS {
+            let same = SECTIONS.iter().filter(|(_, other, _)| other.starts_with(heading)).count();
+            assert_eq!(same, 1, "{part:?}");
+        }
+    }
 }

@@ -11,7 +11,6 @@ mod dependencies;
 mod dist;
 mod docs;
 mod emulator;
-mod fuse_bundles;
 mod fuse_trials;
 #[cfg(test)]
 mod layers;
@@ -123,6 +122,9 @@ enum Chore {
         /// Only this part of the page; the others stay as they are (may be repeated)
         #[arg(long, value_enum)]
         part: Vec<fuse_trials::Part>,
+        /// With the part `peers`: the built program of github.com/akawashiro/sold
+        #[arg(long, value_name = "FILE")]
+        sold: Option<std::path::PathBuf>,
         /// Print the page; write no file
         #[arg(long)]
         dry: bool,
@@ -162,7 +164,9 @@ fn main() -> anyhow::Result<()> {
         Chore::Wheels { dry } => wheels::run(dry),
         Chore::Picture => picture::run(),
         Chore::BuildTrials { old, only } => trials::run(old.as_deref(), &only),
-        Chore::FuseTrials { limit, rounds, part, dry } => fuse_trials::run(limit, rounds, &part, dry),
+        Chore::FuseTrials { limit, rounds, part, sold, dry } => {
+            fuse_trials::run(fuse_trials::Wanted { limit, rounds, parts: &part, sold, dry })
+        }
         Chore::Bench { name, rounds, level, dry } => bench::run(name, rounds, level, dry),
     }
 }

@@ -55,6 +55,25 @@ pub fn interleaved(contestants: &[Contestant], rounds: usize) -> anyhow::Result<
     Ok(runs.iter().map(|runs| sample(runs)).collect())
 }
 
+/// Any figure of several contenders, each taken once untimed right before it is kept, in the order of [`interleaved`].
+///
+/// # Errors
+/// Whatever the measurement reports.
+pub fn abba(
+    contenders: usize,
+    rounds: usize,
+    mut measure: impl FnMut(usize) -> anyhow::Result<f64>,
+) -> anyhow::Result<Vec<Sample>> {
+    let mut figures = vec![Vec::with_capacity(rounds * 2); contenders];
+    for _ in 0..rounds {
+        for index in (0..contenders).chain((0..contenders).rev()) {
+            measure(index)?;
+            figures[index].push(measure(index)?);
+        }
+    }
+    Ok(figures.into_iter().map(Sample::new).collect())
+}
+
 fn sample(runs: &[Run]) -> Sample {
     let seconds = |of: fn(&Run) -> Duration| runs.iter().map(|run| of(run).as_secs_f64()).collect();
     Sample::new(seconds(|run| run.wall)).with_processor(seconds(|run| run.processor))

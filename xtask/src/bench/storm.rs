@@ -5,8 +5,8 @@
 //! is mounted there. Needs strace, patchelf and FUSE, and the programs themselves.
 
 mod calls;
-mod slow;
-mod variants;
+pub mod slow;
+pub mod variants;
 
 use super::measure::{Contestant, interleaved};
 use super::stats::{Estimate, Sample};
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use variants::{Kind, Refused, Subject, Tools, Variant};
 
 /// The two programs with the largest closures that the tests install.
-const SUBJECTS: [Subject; 2] = [
+pub const SUBJECTS: [Subject; 2] = [
     Subject { path: "/usr/bin/emacs-gtk", argument: "--version", data: Some(("/usr/lib/emacs", "lib/emacs")) },
     Subject { path: "/usr/bin/ffmpeg", argument: "-version", data: None },
 ];
@@ -66,12 +66,17 @@ const INTRODUCTION: &str = "\n\
     nothing, not even a folder. Contents come from the page cache.\n";
 
 /// A folder for the trees, removed with all of them when it is dropped.
-struct Scratch {
-    path: PathBuf,
+pub struct Scratch {
+    /// Where.
+    pub path: PathBuf,
 }
 
 impl Scratch {
-    fn new() -> anyhow::Result<Scratch> {
+    /// Makes it.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn new() -> anyhow::Result<Scratch> {
         let path = std::env::temp_dir().join(format!("underpin-storm-{}", std::process::id()));
         fs::create_dir(&path).with_context(|| format!("cannot make {}", path.display()))?;
         Ok(Scratch { path: path.canonicalize()? })
@@ -85,7 +90,7 @@ impl Drop for Scratch {
 }
 
 fn measure(tools: &Tools, base: &Path, subject: Subject, rounds: usize) -> anyhow::Result<Measured> {
-    let (variants, refused) = tools.variants(base, subject)?;
+    let (variants, refused) = tools.variants(base, subject, &Kind::ALL)?;
     let log = base.join("log");
     let original = Calls::of(Path::new(subject.path), subject.argument, &log)?;
     let of = |variant: &Variant| Ok((variant.kind, Calls::of(&variant.program, subject.argument, &log)?));
@@ -102,7 +107,11 @@ fn measure(tools: &Tools, base: &Path, subject: Subject, rounds: usize) -> anyho
     Ok(Measured { subject, refused, original, calls, requests, times: [warm, fresh, (local, samples)] })
 }
 
-fn on_slow(
+/// The start of each variant on the slow file system.
+///
+/// # Errors
+/// If FUSE is not available, or a variant fails.
+pub fn on_slow(
     tools: &Tools,
     variants: &[Variant],
     subject: Subject,
@@ -119,7 +128,11 @@ fn on_slow(
     Ok((contestants, samples?))
 }
 
-fn contestants(variants: &[Variant], subject: Subject) -> anyhow::Result<Vec<Contestant>> {
+/// The variants as commands.
+///
+/// # Errors
+/// If a path is not UTF-8.
+pub fn contestants(variants: &[Variant], subject: Subject) -> anyhow::Result<Vec<Contestant>> {
     let of = |variant: &Variant| {
         let program = variant.program.to_str().context("a path that is not UTF-8")?;
         Ok(Contestant::new(variant.kind.name(), &[program, subject.argument]))

@@ -1,5 +1,6 @@
 //! One program in all its forms: as Debian has it, as Spack has it, and as each tool leaves it.
 
+use crate::fuse_trials::copies::{self, Made};
 use crate::run;
 use anyhow::{Context, bail};
 use std::fs;
@@ -28,6 +29,8 @@ pub enum Kind {
     Shrinkwrap,
     /// `underpin bind` on the tree.
     Bind,
+    /// `underpin bind --fuse` on the program.
+    Fused,
     /// `underpin bind --flatten` on the program.
     Flatten,
     /// `underpin bundle` as a folder.
@@ -37,7 +40,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them; the one that the others are compared with is the first.
+    /// Those of docs/bench/storm.md; the one that the others are compared with is the first.
     pub const ALL: [Kind; 7] = [
         Kind::Unbound,
         Kind::Patchelf,
@@ -55,6 +58,7 @@ impl Kind {
             Kind::Patchelf => "patchelf --replace-needed, every object",
             Kind::Shrinkwrap => "shrinkwrap's method (patchelf), the program alone",
             Kind::Bind => "underpin bind, in place",
+            Kind::Fused => "underpin bind --fuse",
             Kind::Flatten => "underpin bind --flatten",
             Kind::BundleFolder => "underpin bundle, a folder",
             Kind::BundleFile => "underpin bundle, a file",
@@ -67,6 +71,7 @@ impl Kind {
             Kind::Patchelf => "patchelf",
             Kind::Shrinkwrap => "shrinkwrap",
             Kind::Bind => "bind",
+            Kind::Fused => "fused",
             Kind::Flatten => "flatten",
             Kind::BundleFolder => "bundle-folder",
             Kind::BundleFile => "bundle-file",
@@ -111,20 +116,38 @@ impl Tools {
         })
     }
 
-    /// A subject in all forms below a folder, and the forms that were refused, with the reason.
+    /// The same where only files are made and the slow file system answers: a debug build writes the same files.
+    ///
+    /// # Errors
+    /// If one does not build.
+    pub fn build_for_files() -> anyhow::Result<Tools> {
+        Ok(Tools {
+            underpin: run::debug_binary()?,
+            spacktree: run::debug_tool("underpin-spacktree")?,
+            slowfs: run::release_tool("underpin-slowfs")?,
+        })
+    }
+
+    /// A subject in these forms below a folder, of which the unbound one is the first, and the forms that were refused, with
+    /// the reason.
     ///
     /// # Errors
     /// If a tool fails, or what it made does not start.
-    pub fn variants(&self, base: &Path, subject: Subject) -> anyhow::Result<(Vec<Variant>, Vec<Refused>)> {
+    pub fn variants(
+        &self,
+        base: &Path,
+        subject: Subject,
+        kinds: &[Kind],
+    ) -> anyhow::Result<(Vec<Variant>, Vec<Refused>)> {
         let mut variants: Vec<Variant> = Vec::new();
         let mut refused = Vec::new();
-        for kind in Kind::ALL {
+        for &kind in kinds {
             println!("{}: {}", subject.path, kind.name());
             let unbound = variants.first().map(|variant| variant.program.as_path());
             let variant = match self.variant(base, subject, kind, unbound) {
                 Ok(variant) => variant,
-                // Not every closure can be flattened; the rest must succeed.
-                Err(error) if kind == Kind::Flatten => {
+                // Not every closure can be flattened or fused; the rest must succeed.
+                Err(error) if matches!(kind, Kind::Flatten | Kind::Fused) => {
                     refused.push((kind, error.to_string()));
                     continue;
                 }
@@ -148,6 +171,7 @@ impl Tools {
             Kind::Patchelf => replace_needed(path)?,
             Kind::Shrinkwrap => shrinkwrap(path)?,
             Kind::Bind => self.bind(&["bind"], base, &folder)?,
+            Kind::Fused => self.fuse(path)?,
             Kind::Flatten => self.bind(&["bind", "--flatten"], base, path)?,
         }
         Ok(Variant { kind, folder, program })
@@ -164,6 +188,15 @@ impl Tools {
             bail!("{}", String::from_utf8_lossy(&said).split_whitespace().collect::<Vec<_>>().join(" "));
         }
         Ok(())
+    }
+
+    /// With the policy of users: drivers stay shared.
+    fn fuse(&self, program: &Path) -> anyhow::Result<()> {
+        match copies::fuse(&self.underpin, program)? {
+            Made::Merged(_) => Ok(()),
+            Made::LeftAlone(members) => bail!("left alone: {members} of its libraries could be merged"),
+            Made::Refused(reason) => bail!("{reason}"),
+        }
     }
 
     fn tree(&self, folder: &Path, subject: Subject) -> anyhow::Result<PathBuf> {
@@ -202,7 +235,10 @@ fn copy_data(subject: Subject, prefix: &Path) -> anyhow::Result<()> {
 
 /// What the loader maps for a program: the name asked for, and the path. The loader itself is not searched for and is
 /// left out.
-fn loaded(program: &Path) -> anyhow::Result<Vec<(String, String)>> {
+///
+/// # Errors
+/// If the program does not start.
+pub fn loaded(program: &Path) -> anyhow::Result<Vec<(String, String)>> {
     let text = must(Command::new(program).env("LD_TRACE_LOADED_OBJECTS", "1"))?;
     let pairs = text.lines().filter_map(|line| line.trim().split_once(" => ")).map(|(name, rest)| {
         let path = rest.rsplit_once(" (0x").map_or(rest, |(path, _)| path);

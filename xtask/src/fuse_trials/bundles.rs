@@ -1,10 +1,9 @@
 //! The part of docs/bench/fuse.md about bundles in one file: what a start of one costs over the original's.
 
-use crate::bench::measure::{Contestant, interleaved};
-use crate::bench::table;
-use crate::run;
+use super::copies::{called, installed};
+use super::section::{Context, goal, head, shown};
+use crate::bench::measure::interleaved;
 use std::fmt::Write as _;
-use std::path::Path;
 use std::process::Command;
 
 /// The heading of the part.
@@ -25,29 +24,26 @@ const TIMED: [(&str, &str); 7] = [
 /// Bundles each program twice, with its libraries separate and merged, and times both beside the original.
 ///
 /// # Errors
-/// If underpin cannot be built, or a program cannot be bundled.
-pub fn measure(scratch: &Path, rounds: usize) -> anyhow::Result<String> {
-    let underpin = run::debug_binary()?;
-    let machine = table::machine("", &format!("cargo xtask fuse-trials --part bundles --rounds {rounds}"));
-    let measured = machine.lines().last().unwrap_or_default().to_owned();
-    let mut text = format!(
-        "{HEADING}\n\n{measured}\nProcessor time of whole runs over the unchanged program's; runs interleave (ABBA), load \
-         average {}. The goal is at most {GOAL}.\n\n\
+/// If a program cannot be bundled, or does not run.
+pub fn measure(context: &Context) -> anyhow::Result<String> {
+    let mut text = head(HEADING, "bundles", context.rounds);
+    writeln!(
+        text,
+        "Processor time of whole runs over the unchanged program's; runs interleave (ABBA). The goal is at most {GOAL}.\n\n\
          | program | libraries merged | unchanged, ms | separate (`--no-fuse`) | merged | goal | runs |\n\
-         | --- | --- | --- | --- | --- | --- | --- |\n",
-        table::load()
-    );
+         | --- | --- | --- | --- | --- | --- | --- |"
+    )?;
     for (program, argument) in TIMED {
         let name = program.rsplit('/').next().unwrap_or(program);
-        let Ok(original) = Path::new(program).canonicalize() else {
+        let Some(program) = installed(program) else {
             writeln!(text, "| {name} | not installed | | | | | |")?;
             continue;
         };
-        let original = original.display().to_string();
-        let separate = scratch.join(format!("{name}.separate")).display().to_string();
-        let merged = scratch.join(format!("{name}.merged")).display().to_string();
+        let original = program.display().to_string();
+        let separate = context.scratch.join(format!("{name}.separate")).display().to_string();
+        let merged = context.scratch.join(format!("{name}.merged")).display().to_string();
         let bundle = |target: &str, more: &[&str]| -> anyhow::Result<usize> {
-            let mut command = Command::new(&underpin);
+            let mut command = Command::new(&context.underpin);
             let output = command.args(["bundle", "--file", "--json", &original, "-o", target]).args(more).output()?;
             anyhow::ensure!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
             let document: serde_json::Value = serde_json::from_slice(&output.stdout)?;
@@ -56,21 +52,17 @@ pub fn measure(scratch: &Path, rounds: usize) -> anyhow::Result<String> {
         };
         bundle(&separate, &["--no-fuse"])?;
         let members = bundle(&merged, &[])?;
-        // Emacs looks for its own files beside itself: the name that it is called by is that of the original.
-        let called = |file: &str| match name {
-            "emacs" => Contestant::new(name, &["bash", "-c", &format!("exec -a {original} {file} {argument}")]),
-            _ => Contestant::new(name, &[file, argument]),
-        };
-        let samples = interleaved(&[called(&original), called(&separate), called(&merged)], rounds)?;
+        let called = |file: &str| called(name, &program, file, argument);
+        let samples = interleaved(&[called(&original), called(&separate), called(&merged)], context.rounds)?;
         let [before, apart, one] = [&samples[0], &samples[1], &samples[2]].map(|sample| sample.processor());
         let [apart_ratio, one_ratio] = [apart, one].map(|sample| sample.ratio(before));
-        let [apart_text, one_text] =
-            [&apart_ratio, &one_ratio].map(|ratio| format!("{:.3} [{:.3}, {:.3}]", ratio.value, ratio.low, ratio.high));
         writeln!(
             text,
-            "| {name} | {members} | {:.1} | {apart_text} | **{one_text}** | {} | {} |",
+            "| {name} | {members} | {:.1} | {} | {} | {} | {} |",
             before.median().value * 1e3,
-            if one_ratio.high <= GOAL { "met" } else { "missed" },
+            shown(apart_ratio),
+            shown(one_ratio),
+            goal(one_ratio, GOAL),
             one.runs(),
         )?;
         for file in [separate, merged] {
