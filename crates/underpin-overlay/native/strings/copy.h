@@ -179,9 +179,31 @@ LEVEL(string)(char *to, const char *from, int to_end)
   WHOLE(4);
   WHOLE(5);
   WHOLE(6);
-  p += 7 * W, to += 7 * W;
 #undef WHOLE
-#endif
+  /* Four at a time from where four begin, which may be where the last ones were copied. */
+  const char *four = DOWN(p + 7 * W, 4 * W);
+  to += four - p, p = four;
+  V a, b, c, d;
+again:
+  LOOP_BEGINS;
+  a = LEVEL(load)(p), b = LEVEL(load)(p + W), c = LEVEL(load)(p + 2 * W), d = LEVEL(load)(p + 3 * W);
+  m = LEVEL(zeros)(LEVEL(least)(LEVEL(least)(a, b), LEVEL(least)(c, d)));
+  if (LIKELY(LEVEL(none)(m))) {
+    LEVEL(storeu)(to, a), LEVEL(storeu)(to + W, b), LEVEL(storeu)(to + 2 * W, c), LEVEL(storeu)(to + 3 * W, d);
+    p += 4 * W, to += 4 * W;
+    goto again;
+  }
+#define ENDS(vector) do { \
+    if ((m = LEVEL(zeros)(vector))) goto ends; \
+    LEVEL(storeu)(to, vector); \
+    p += W, to += W; \
+  } while (0)
+  ENDS(a);
+  ENDS(b);
+  ENDS(c);
+  m = LEVEL(zeros)(d);
+#undef ENDS
+#else
   for (;;) {
     v = LEVEL(load)(p);
     if ((m = LEVEL(zeros)(v))) break;
@@ -195,6 +217,7 @@ LEVEL(string)(char *to, const char *from, int to_end)
       }
     }
   }
+#endif
 #ifdef ZERO_COUNTS
 ends:;
 #endif
@@ -278,6 +301,52 @@ LEVEL(string_within)(char *to, const char *from, size_t n, int to_end)
     THEN_ZEROED(k);
     RETURN(RESULT(k));
   }
+#ifdef ZERO_COUNTS
+  /* Both strings are so far apart. to has n bytes, so `end` is an address. */
+  ptrdiff_t apart = to - from;
+  const char *end = from + n;
+  LEVEL(storeu)(to, LEVEL(loadu)(from));
+  p += W;
+  V v, zero = LEVEL(all)(0);
+  HELD(zero);
+#define WHOLE do { \
+    v = LEVEL(load)(p), m = LEVEL(equal)(v, zero); \
+    if (UNLIKELY(end - p <= W)) goto last; \
+    if (UNLIKELY(m)) goto ended; \
+    LEVEL(storeu)((char*)(uintptr_t)p + apart, v); \
+    p += W; \
+  } while (0)
+  WHOLE;
+  WHOLE;
+  WHOLE;
+  WHOLE;
+  /* From where four begin, which may be where the last ones were copied. */
+  for (p = DOWN(p, 4 * W); end - p > 4 * W; p += 4 * W) {
+    V a = LEVEL(load)(p), b = LEVEL(load)(p + W), c = LEVEL(load)(p + 2 * W), d = LEVEL(load)(p + 3 * W);
+    if (UNLIKELY(LEVEL(equal)(LEVEL(least)(LEVEL(least)(a, b), LEVEL(least)(c, d)), zero))) break;
+    char *at = (char*)(uintptr_t)p + apart;
+    LEVEL(storeu)(at, a), LEVEL(storeu)(at + W, b), LEVEL(storeu)(at + 2 * W, c), LEVEL(storeu)(at + 3 * W, d);
+  }
+  WHOLE;
+  WHOLE;
+  WHOLE;
+  /* The fourth holds the end, if those were not the last ones. */
+  m = LEVEL(equal)(LEVEL(load)(p), zero);
+  if (UNLIKELY(end - p > W)) goto ended;
+last:
+  m = LEVEL(first_of)(m, (size_t)(end - p));
+  if (LIKELY(m)) {
+    /* The last W bytes before an end overlap those that came before. */
+ended:
+    p += LEVEL(first)(m) + 1;
+    LEVEL(storeu)((char*)(uintptr_t)p + apart - W, LEVEL(loadu)(p - W));
+    if (UNLIKELY(p < end)) return LEVEL(then_zeroed)((char*)(uintptr_t)p + apart, (size_t)(end - p), RESULT((size_t)(p - 1 - from)));
+    RETURN(RESULT((size_t)(p - 1 - from)));
+  }
+  LEVEL(storeu)((char*)(uintptr_t)end + apart - W, LEVEL(loadu)(end - W));
+  RETURN(RESULT(n));
+#undef WHOLE
+#else
   LEVEL(storeu)(to, LEVEL(loadu)(from));
   p += W;
   size_t i = (size_t)(p - from), left = n - i;
@@ -315,10 +384,11 @@ LEVEL(string_within)(char *to, const char *from, size_t n, int to_end)
   if (UNLIKELY(m)) ENDED;
   LEVEL(storeu)(to + n - W, LEVEL(loadu)(from + n - W));
   RETURN(RESULT(n));
-#undef RESULT
-#undef THEN_ZEROED
 #undef ENDED
 #undef WHOLE
+#endif
+#undef RESULT
+#undef THEN_ZEROED
 }
 
 LEVELED OVERREAD char*
