@@ -62,6 +62,13 @@ impl Sample {
         })
     }
 
+    /// The median of the ratios run by run: for runs that are fast or slow as a whole, where medians of the two may come from
+    /// different ones. The two must come from the same rounds.
+    pub fn paired_ratio(&self, other: &Sample) -> Estimate {
+        let pairs = self.seconds.iter().zip(&other.seconds);
+        Sample::new(pairs.map(|(one, two)| one / two).collect()).median()
+    }
+
     /// (A with − A without) over (B with − B without), all four of the same rounds: what a part of the work takes in one
     /// setting beside another.
     pub fn ratio_of_differences(a: [&Sample; 2], b: [&Sample; 2]) -> Estimate {
@@ -82,7 +89,8 @@ impl Sample {
     }
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+/// The value in the middle, or between the two there; not a number if there is none.
+pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     match values.len() {
@@ -134,6 +142,16 @@ mod tests {
         let drift = |factor: f64| Sample::new((0..40).map(|run| factor * (1.0 + f64::from(run) / 10.0)).collect());
         let ratio = drift(0.7).ratio(&drift(1.0));
         assert!((ratio.low - 0.7).abs() < 1e-9 && (ratio.high - 0.7).abs() < 1e-9, "{ratio:?}");
+    }
+
+    #[test]
+    fn runs_of_two_speeds_do_not_move_a_ratio_of_pairs() {
+        let slow = |factor: f64, at: usize| factor * if at < 2 { 1.5 } else { 1.0 };
+        let sample =
+            |factors: [f64; 4]| Sample::new(factors.into_iter().enumerate().map(|(at, f)| slow(f, at)).collect());
+        let (one, two) = (sample([1.1, 1.1, 1.1, 1.7]), sample([1.0; 4]));
+        assert!((one.paired_ratio(&two).value - 1.1).abs() < 1e-9);
+        assert!((one.ratio(&two).value - 1.1).abs() > 0.05, "medians of different runs");
     }
 
     #[test]
