@@ -102,8 +102,10 @@ pub fn put(row: &Row) -> anyhow::Result<()> {
 fn with(page: &str, row: &Row) -> String {
     let (trials, measured) = page.find(HEADING).map_or((page, ""), |at| page.split_at(at));
     let mut rows: Vec<String> = trials.lines().filter(|line| is_row(line)).map(str::to_owned).collect();
-    rows.retain(|line| !line.starts_with(&row.key()));
-    rows.push(row.line());
+    // By place, not by name: a build that failed has the name that was asked for, one that succeeded that of what it became.
+    let line = row.line();
+    rows.retain(|other| place(other) != place(&line));
+    rows.push(line);
     rows.sort_by_key(|line| place(line));
     let mut text = table::machine("What `underpin build` makes of published projects", "cargo xtask build-trials");
     text += &introduction();
@@ -196,6 +198,15 @@ mod tests {
         assert!(rows[2].contains("glibc:2.17") && rows[2].ends_with("| - | same 7 bytes |"), "{page}");
         assert!(page.ends_with(&format!("\n\n{HEADING}\nfigures\n")), "{page}");
         assert_eq!(page.lines().filter(|line| line.starts_with("| fd-find |")).count(), 1, "{page}");
+    }
+
+    #[test]
+    fn a_row_replaces_that_of_a_build_that_failed_or_was_of_another_version() {
+        let failed = with("", &Row::new(&FD, "aarch64", "musl", &Err("a log".to_owned())));
+        assert!(failed.contains("**a log**"), "{failed}");
+        let page = with(&failed.replace(FD.version, "9.9.9"), &row(&FD, "aarch64", "musl+mimalloc"));
+        let rows: Vec<&str> = page.lines().filter(|line| line.contains("| aarch64 |")).collect();
+        assert!(rows.len() == 1 && rows[0].contains("| musl+mimalloc |"), "{page}");
     }
 
     #[test]
