@@ -87,9 +87,12 @@ pub fn run(rounds: usize) -> anyhow::Result<String> {
             builds.push((build, compile(&folder, build)?));
         }
     }
-    let mut text = table::machine("The allocation benchmark of Broker", "cargo xtask bench broker") + INTRODUCTION;
+    let mut text = table::machine("The allocation benchmark of Broker", "cargo xtask bench broker");
+    let _ = writeln!(text, "The one-minute load average at the start was {}; {rounds} rounds.", table::load());
+    text += INTRODUCTION;
     let mut goals = Vec::new();
     for (test, meaning) in TESTS {
+        println!("+ {test}: {} processes of each of {} builds", 2 * rounds, builds.len());
         let runs = measure(&builds, test, rounds)?;
         let names: Vec<&str> = builds.iter().map(|(build, _)| build.name).collect();
         text += &section(test, meaning, &names, &runs);
