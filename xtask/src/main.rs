@@ -12,6 +12,7 @@ mod dist;
 mod docs;
 mod emulator;
 mod fuse_trials;
+mod image_recipes;
 #[cfg(test)]
 mod layers;
 mod licences;
@@ -129,6 +130,12 @@ enum Chore {
         #[arg(long)]
         dry: bool,
     },
+    /// Build each recipe of the layers for each C library, machine and compiler, start it in a guest, have it show that it works,
+    /// and write docs/bench/recipes.md
+    ImageRecipes {
+        #[command(flatten)]
+        wanted: image_recipes::Wanted,
+    },
     /// Run a benchmark and write its table to docs/bench/
     Bench {
         /// Which
@@ -167,6 +174,7 @@ fn main() -> anyhow::Result<()> {
         Chore::FuseTrials { limit, rounds, part, sold, dry } => {
             fuse_trials::run(fuse_trials::Wanted { limit, rounds, parts: &part, sold, dry })
         }
+        Chore::ImageRecipes { wanted } => image_recipes::run(&wanted),
         Chore::Bench { name, rounds, level, dry } => bench::run(name, rounds, level, dry),
     }
 }
