@@ -169,7 +169,8 @@ impl Bench {
         let steps = record["seconds"].as_array().into_iter().flatten();
         let steps = steps.filter_map(|step| Some((step[0].as_str()?, step[1].as_f64()?)));
         let (configured, rest): (Vec<_>, Vec<_>) = steps.partition(|(name, _)| *name == "configure");
-        let sum = |steps: Vec<(&str, f64)>| steps.iter().map(|(_, seconds)| seconds).sum();
+        // The sum of nothing would be -0.
+        let sum = |steps: Vec<(&str, f64)>| steps.iter().fold(0.0, |sum, (_, seconds)| sum + seconds);
         Outcome::Shown {
             version: text("version"),
             bytes: built["initramfs_bytes"].as_u64().unwrap_or_default(),
