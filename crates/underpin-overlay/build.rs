@@ -11,8 +11,15 @@ use std::process::Command;
 use underpin_build_support as support;
 
 /// The objects: the constant that holds them, and the source.
-const OBJECTS: [(&str, &str); 3] =
-    [("STRINGS", "native/overlay.c"), ("RANDOM", "native/random.c"), ("STACKS", "native/stacks.c")];
+const OBJECTS: [(&str, &str); 4] = [
+    ("STRINGS", "native/overlay.c"),
+    ("RANDOM", "native/random.c"),
+    ("STACKS", "native/stacks.c"),
+    ("STREAMS", "native/streams.c"),
+];
+
+/// They replace functions that the C library itself calls, and an archive comes too late for those.
+const OBJECTS_ONLY: [&str; 2] = ["STACKS", "STREAMS"];
 
 /// The kernel's names of the processors that there are sources for.
 const PROCESSORS: [&str; 2] = ["x86_64", "aarch64"];
@@ -96,8 +103,7 @@ fn archive(more: Option<&str>) -> Result<(), String> {
     if env::var("CARGO_CFG_TARGET_ENV").is_ok_and(|name| name == "musl") {
         build.define("OVERLAY_REPLACES", None);
     }
-    // Not the stacks: they replace functions that the C library itself calls, and an archive comes too late for those.
-    build.files(OBJECTS.iter().filter(|(constant, _)| *constant != "STACKS").map(|(_, source)| source));
+    build.files(OBJECTS.iter().filter(|(constant, _)| !OBJECTS_ONLY.contains(constant)).map(|(_, source)| source));
     build.try_compile("underpin_overlay").map_err(|error| error.to_string())
 }
 

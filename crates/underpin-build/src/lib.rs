@@ -31,7 +31,7 @@ pub use confirm::{Confirmation, Fact, confirm};
 pub use error::BuildError;
 pub use note::{NoteObjectError, has_note, note_object};
 pub use plan::{Plan, Step};
-pub use request::{Claim, LinkObject, Places, Request};
+pub use request::{Claim, Header, LinkObject, Places, Request};
 pub use sdk::{Kit, TOOLS};
 pub use spec::{Allocator, CLibrary, GlibcVersion, Goal, Linkage, Processor, Spec, SpecError, SpecText};
 pub use work::{Holder, WorkLock};

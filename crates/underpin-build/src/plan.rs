@@ -5,7 +5,7 @@ use crate::project::{Context, Planned, Project};
 use crate::tool::{Compiler, Dialect, FOLDER_VARIABLE, PLAN_FILE, RustLinker, RustPlan, Tool, ToolPlan};
 use crate::toolchain::{CompilerFamily, SUPPORT_ARCHIVE, SUPPORT_SOURCE, Toolchain, Toolchains};
 use crate::work::{self, Holder, WorkLock, link, write};
-use crate::{BuildError, CLibrary, Claim, LinkObject, Request, Spec, note_object};
+use crate::{BuildError, CLibrary, Claim, Header, LinkObject, Request, Spec, note_object};
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -88,6 +88,8 @@ pub struct Plan {
     pub environment: Vec<(String, String)>,
     /// What is linked in, the note last.
     pub objects: Vec<LinkObject>,
+    /// Headers in front of the C library's.
+    pub headers: Vec<Header>,
     /// What the note says.
     pub claims: Vec<Claim>,
     /// What the names of tools stand for.
@@ -121,7 +123,9 @@ impl Plan {
         let context =
             Context { spec: &spec, toolchain: &toolchain, words: &request.words, tools: &folder, work: &work, places };
         let planned = project.plan(&context)?;
-        let tools = tools(request, &project, &toolchain, &folder, &objects);
+        let headers = headers(request, &toolchain);
+        let with_headers = (!headers.is_empty()).then(|| folder.join(HEADERS));
+        let tools = ToolPlan { headers: with_headers, ..tools(request, &project, &toolchain, &folder, &objects) };
         let mut environment = vec![(FOLDER_VARIABLE.to_owned(), folder.display().to_string())];
         let mut before = Vec::new();
         if toolchain.zig {
@@ -143,6 +147,7 @@ impl Plan {
             before,
             environment,
             objects,
+            headers,
             claims,
             tools,
             executable,
@@ -163,6 +168,12 @@ impl Plan {
         fs::create_dir_all(&self.folder).map_err(BuildError::io(&self.folder))?;
         for (object, path) in self.objects.iter().zip(&self.tools.objects) {
             write(path, &object.bytes)?;
+        }
+        if let Some(folder) = &self.tools.headers {
+            fs::create_dir_all(folder).map_err(BuildError::io(folder))?;
+            for header in &self.headers {
+                write(&folder.join(&header.name), header.text.as_bytes())?;
+            }
         }
         if self.toolchain.zig {
             let cache = self.environment.iter().find(|(name, _)| name == "ZIG_GLOBAL_CACHE_DIR");
@@ -234,6 +245,9 @@ fn key(request: &Request, project: &Project, toolchains: &Toolchains) -> String 
     for object in &request.objects {
         hash.update(Sha256::digest(&object.bytes));
     }
+    for header in &request.headers {
+        hash.update(Sha256::digest(&header.text));
+    }
     // make and CMake do not notice that a compiler is another version. All that were found count: which one is used is
     // decided with the folder's name already known.
     for tool in toolchains.versions() {
@@ -246,6 +260,21 @@ fn key(request: &Request, project: &Project, toolchains: &Toolchains) -> String 
     let name: String = name.chars().map(plain).take(40).collect();
     let digits: String = hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect();
     format!("{name}-{digits}")
+}
+
+/// The folder of headers, in that of the tools.
+const HEADERS: &str = "include";
+
+/// The headers that fit the C library: one that is linked in, of a version that they know.
+fn headers(request: &Request, toolchain: &Toolchain) -> Vec<Header> {
+    let version = toolchain.libc_version.as_ref().filter(|_| request.spec.linkage.is_static());
+    let (Some(version), Some(folder)) = (version, toolchain.libc_headers.as_ref().and_then(|path| path.to_str()))
+    else {
+        return Vec::new();
+    };
+    let fits = |header: &&Header| header.versions.contains(version);
+    let placed = |header: &Header| Header { text: header.text.replace("@LIBC@", folder), ..header.clone() };
+    request.headers.iter().filter(fits).map(placed).collect()
 }
 
 /// What the note says: the objects' claims, then what is known about the rest.
@@ -291,6 +320,7 @@ pub(crate) fn tools(
         ranlib: toolchain.ranlib.clone(),
         ld: crate::project::raw_linker(spec, toolchain).unwrap_or_default(),
         objects: objects.iter().map(|object| folder.join(format!("{}.o", object.name))).collect(),
+        headers: None,
         rust,
         portable: None,
         without_cxx: without_cxx(toolchain, spec.libc),

@@ -20,6 +20,8 @@ pub struct Request {
     pub words: Vec<String>,
     /// Objects to link in, in this order, before everything else.
     pub objects: Vec<LinkObject>,
+    /// Headers that come before those of the C library that is linked in, if its version is known to fit.
+    pub headers: Vec<Header>,
     /// Where results go; if `None`, [`crate::place`] decides.
     pub output: Option<PathBuf>,
     /// Replaces files that underpin did not build.
@@ -48,6 +50,17 @@ pub struct LinkObject {
     pub bytes: Vec<u8>,
     /// What the note says about it.
     pub claim: Option<Claim>,
+}
+
+/// A header in front of the C library's own of the same name.
+#[derive(Clone, Debug)]
+pub struct Header {
+    /// What it is called: a file's name.
+    pub name: String,
+    /// Its text, in which `@LIBC@` stands for the folder of the C library's headers.
+    pub text: String,
+    /// The versions of the C library that it was written for; with another, and with one that is not known, it is left out.
+    pub versions: Vec<String>,
 }
 
 /// A line of the note.

@@ -20,6 +20,13 @@ pub struct OverlayObject {
 /// What C programs may include; it says how to link, and declares what `<string.h>` does.
 pub const HEADER: &str = include_str!("../native/underpin_overlay.h");
 
+/// `<stdio.h>` for programs that are linked with a musl of [`STDIO_VERSIONS`], in front of musl's own folder: `putc_unlocked`
+/// and its relatives are inlined, as glibc's header does it. `@LIBC@` in it stands for musl's folder.
+pub const STDIO: &str = include_str!("../native/stdio.h");
+
+/// The releases whose `struct _IO_FILE` is the one that [`STDIO`] knows (musl's `src/internal/stdio_impl.h`).
+pub const STDIO_VERSIONS: [&str; 7] = ["1.2.0", "1.2.1", "1.2.2", "1.2.3", "1.2.4", "1.2.5", "1.2.6"];
+
 mod objects {
     include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 }
@@ -50,6 +57,15 @@ pub fn random(processor: &str) -> Result<&'static OverlayObject, &'static str> {
 /// As for [`object()`].
 pub fn stacks(processor: &str) -> Result<&'static OverlayObject, &'static str> {
     of(&objects::STACKS, processor)
+}
+
+/// Buffers of 4 KiB instead of 1 for the files of static programs on musl: a separate object, as for [`random()`]. It
+/// replaces musl's function that lists a new stream; on a musl whose streams are laid out differently it changes nothing.
+///
+/// # Errors
+/// As for [`object()`].
+pub fn streams(processor: &str) -> Result<&'static OverlayObject, &'static str> {
+    of(&objects::STREAMS, processor)
 }
 
 type Objects = [(&'static str, Result<OverlayObject, &'static str>)];

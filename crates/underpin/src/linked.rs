@@ -1,7 +1,7 @@
 //! The objects that `build` links in, from the crates that carry them.
 
 use anyhow::{Context, anyhow};
-use underpin_build::{Allocator, CLibrary, Claim, Goal, LinkObject, Processor, Spec};
+use underpin_build::{Allocator, CLibrary, Claim, Goal, Header, LinkObject, Processor, Spec};
 use underpin_malloc::{AllocatorKind, Object};
 
 /// The allocator of a static musl build if none is named: the one for the goal, if it is built in for the processor.
@@ -56,19 +56,26 @@ pub fn objects(spec: &Spec, rust: bool) -> anyhow::Result<Vec<LinkObject>> {
             bytes: overlay.bytes.to_vec(),
             claim: Some(Claim::new(
                 "overlay",
-                format!("{} (strings, qsort, getrandom, thread stacks)", overlay.version),
+                format!("{} (strings, qsort, getrandom, thread stacks, streams)", overlay.version),
             )),
         });
-        // Of the same version, so they share its claim.
-        for (name, object) in [
-            ("random", underpin_overlay::random(spec.processor.name())),
-            ("stacks", underpin_overlay::stacks(spec.processor.name())),
-        ] {
+        // Of the same version, so they share its claim. Larger buffers are memory.
+        let name = spec.processor.name();
+        let streams = (spec.goal != Goal::Memory).then(|| ("streams", underpin_overlay::streams(name)));
+        let beside = [("random", underpin_overlay::random(name)), ("stacks", underpin_overlay::stacks(name))];
+        for (name, object) in beside.into_iter().chain(streams) {
             let object = object.map_err(|reason| anyhow!(reason)).with_context(missing)?;
             objects.push(LinkObject { name: name.to_owned(), bytes: object.bytes.to_vec(), claim: None });
         }
     }
     Ok(objects)
+}
+
+/// The headers of the overlay, which need no object: a program that was compiled with them links with musl as before.
+pub fn headers(spec: &Spec) -> Vec<Header> {
+    let versions = underpin_overlay::STDIO_VERSIONS.map(str::to_owned).to_vec();
+    let stdio = Header { name: "stdio.h".to_owned(), text: underpin_overlay::STDIO.to_owned(), versions };
+    if spec.overlay { vec![stdio] } else { Vec::new() }
 }
 
 /// The allocator, and what comes with it.

@@ -30,6 +30,7 @@ pub fn invoke(plan: &ToolPlan, compiler: &Compiler, arguments: &[OsString], arou
     }
     if purpose != Purpose::Question {
         // The last that fits wins, and a project may map a folder around this one.
+        line.0.extend(plan.headers.iter().flat_map(|folder| ["-I".into(), folder.as_os_str().to_owned()]));
         line.0.extend(mapped("-ffile-prefix-map=", around.folder));
     }
     line.finish(compiler)

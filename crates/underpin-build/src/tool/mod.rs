@@ -137,6 +137,9 @@ pub struct ToolPlan {
     pub ld: Vec<String>,
     /// Objects that are linked first into every program.
     pub objects: Vec<PathBuf>,
+    /// A folder of headers that come before the C library's own, and after the project's.
+    #[serde(default)]
+    pub headers: Option<PathBuf>,
     /// What is added to rustc's arguments, if it takes part.
     pub rust: Option<RustPlan>,
     /// Of an SDK, whose folder may be moved.

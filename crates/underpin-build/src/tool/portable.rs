@@ -131,6 +131,7 @@ mod tests {
             ranlib: Vec::new(),
             ld: Vec::new(),
             objects: vec!["/made/sdk/tools/note.o".into()],
+            headers: None,
             rust: None,
             portable: Some(portable),
             without_cxx: None,

@@ -3,7 +3,7 @@
 use super::{Clang, CompilerFamily, Gcc, LibcOf, Missing, Musl, Rust, Toolchains, Zig, foreign};
 use crate::tool::{Compiler, Dialect, RustLinker};
 use crate::{CLibrary, Linkage, Processor, Spec};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What a project has to be compiled with. What is not needed is chosen too if it is there: a Cargo project may compile C.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,6 +33,8 @@ pub struct Toolchain {
     pub rust: Option<RustChoice>,
     /// The C library's version, if it is known before anything is built.
     pub libc_version: Option<String>,
+    /// The folder of the C library's headers, if the compiler is told it.
+    pub libc_headers: Option<PathBuf>,
     /// Names and versions, for messages: `rustc 1.95.0, musl-gcc 12.2.0`.
     pub words: String,
     /// zig takes part: it builds its C library on first use, in a cache.
@@ -63,6 +65,7 @@ struct Candidate {
     ar: Vec<String>,
     ranlib: Vec<String>,
     libc_version: Option<String>,
+    libc_headers: Option<PathBuf>,
     support: bool,
 }
 
@@ -203,6 +206,7 @@ fn of_gcc(gcc: &Gcc, musl: Option<&Musl>, spec: &Spec, folder: &Path) -> Option<
         ar: gcc.ar.iter().map(|ar| ar.display().to_string()).collect(),
         ranlib: gcc.ar.iter().flat_map(|ar| [ar.display().to_string(), "s".to_owned()]).collect(),
         libc_version: musl.filter(|_| wrapped).and_then(|musl| musl.version.clone()),
+        libc_headers: musl.filter(|_| wrapped).map(|musl| musl.headers.clone()),
         support: wrapped && gcc.wants_find_object,
         cc,
     })
@@ -213,7 +217,8 @@ fn of_gcc_for_musl(gcc: &Gcc, musl: &Musl, spec: &Spec, folder: &Path) -> Option
     let support = folder.join(foreign::SUPPORT_ARCHIVE);
     let cc = foreign::gcc_for_musl(gcc, musl, spec.linkage, &support)?;
     let candidate = of_gcc(&Gcc { cxx: None, libc: LibcOf::Glibc, ..gcc.clone() }, None, spec, folder)?;
-    Some(Candidate { cc, libc_version: musl.version.clone(), support: gcc.wants_find_object, ..candidate })
+    let (libc_version, libc_headers) = (musl.version.clone(), Some(musl.headers.clone()));
+    Some(Candidate { cc, libc_version, libc_headers, support: gcc.wants_find_object, ..candidate })
 }
 
 fn of_zig(zig: &Zig, spec: &Spec) -> Option<Candidate> {
@@ -238,6 +243,7 @@ fn of_zig(zig: &Zig, spec: &Spec) -> Option<Candidate> {
         ar: tool("ar"),
         ranlib: tool("ranlib"),
         libc_version: None,
+        libc_headers: None,
         support: false,
     })
 }
@@ -273,6 +279,7 @@ fn of_clang(clang: &Clang, musl: Option<&Musl>, gcc: Option<&Gcc>, spec: &Spec) 
         ranlib: if ar.is_empty() { Vec::new() } else { vec![ar[0].clone(), "s".to_owned()] },
         ar,
         libc_version: musl.filter(|_| spec.libc == CLibrary::Musl).and_then(|musl| musl.version.clone()),
+        libc_headers: musl.filter(|_| spec.libc == CLibrary::Musl).map(|musl| musl.headers.clone()),
         support: false,
         cc,
     })
@@ -302,6 +309,7 @@ fn toolchain(
     });
     let by_zig = is_zig(&linker) && candidate.as_ref().is_none_or(|candidate| candidate.family != CompilerFamily::Zig);
     words.extend(zig.filter(|_| by_zig).map(|zig| format!("zig {}", zig.version)));
+    let libc_headers = candidate.as_ref().and_then(|candidate| candidate.libc_headers.clone());
     let (family, cc, ar, ranlib, version, support) = match candidate {
         Some(one) => (Some(one.family), Some(one.cc), one.ar, one.ranlib, one.libc_version, one.support),
         None => (None, None, Vec::new(), Vec::new(), None, false),
@@ -313,6 +321,7 @@ fn toolchain(
         cxx,
         ar,
         ranlib,
+        libc_headers,
         libc_version: of_rust.or(version).filter(|_| is_in || spec.libc != CLibrary::Musl),
         words: words.join(", "),
         support,

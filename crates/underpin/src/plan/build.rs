@@ -62,6 +62,7 @@ impl BuildPlan {
             path: args.path,
             bins: args.bin,
             objects: linked::objects(&spec, project.needs().rust)?,
+            headers: linked::headers(&spec),
             spec,
             compiler: args.cc.map(Into::into),
             words: args.words,

@@ -35,6 +35,7 @@ fn line_with(cxx: Option<Compiler>, linker: RustLinker, users: Option<&str>, too
         ranlib: Vec::new(),
         ld: Vec::new(),
         objects: vec!["/t/allocator.o".into()],
+        headers: None,
         rust: Some(rust),
         portable: None,
         without_cxx: None,

@@ -78,6 +78,7 @@ impl Toolbox {
             bins: Vec::new(),
             words: Vec::new(),
             objects: objects.clone(),
+            headers: Vec::new(),
             output: None,
             force: false,
             places: Places {

@@ -54,6 +54,7 @@ impl ImageSdkPlan {
             bins: Vec::new(),
             words: Vec::new(),
             objects: linked::objects(&spec, true)?,
+            headers: Vec::new(),
             output: None,
             force: false,
             places: crate::plan::build::places(current)?,
