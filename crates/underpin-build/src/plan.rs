@@ -90,6 +90,8 @@ pub struct Plan {
     pub objects: Vec<LinkObject>,
     /// Headers in front of the C library's.
     pub headers: Vec<Header>,
+    /// The script beside the linker's own.
+    pub layout: Option<String>,
     /// What the note says.
     pub claims: Vec<Claim>,
     /// What the names of tools stand for.
@@ -125,7 +127,13 @@ impl Plan {
         let planned = project.plan(&context)?;
         let headers = headers(request, &toolchain);
         let with_headers = (!headers.is_empty()).then(|| folder.join(HEADERS));
-        let tools = ToolPlan { headers: with_headers, ..tools(request, &project, &toolchain, &folder, &objects) };
+        let layout = request.layout.clone().filter(|_| links_musl_by_gnu_ld(&spec, &toolchain));
+        let with_layout = layout.is_some().then(|| folder.join(LAYOUT));
+        let tools = ToolPlan {
+            headers: with_headers,
+            layout: with_layout,
+            ..tools(request, &project, &toolchain, &folder, &objects)
+        };
         let mut environment = vec![(FOLDER_VARIABLE.to_owned(), folder.display().to_string())];
         let mut before = Vec::new();
         if toolchain.zig {
@@ -148,6 +156,7 @@ impl Plan {
             environment,
             objects,
             headers,
+            layout,
             claims,
             tools,
             executable,
@@ -168,6 +177,9 @@ impl Plan {
         fs::create_dir_all(&self.folder).map_err(BuildError::io(&self.folder))?;
         for (object, path) in self.objects.iter().zip(&self.tools.objects) {
             write(path, &object.bytes)?;
+        }
+        if let (Some(path), Some(text)) = (&self.tools.layout, &self.layout) {
+            write(path, text.as_bytes())?;
         }
         if let Some(folder) = &self.tools.headers {
             fs::create_dir_all(folder).map_err(BuildError::io(folder))?;
@@ -248,6 +260,7 @@ fn key(request: &Request, project: &Project, toolchains: &Toolchains) -> String 
     for header in &request.headers {
         hash.update(Sha256::digest(&header.text));
     }
+    hash.update(Sha256::digest(request.layout.as_deref().unwrap_or_default()));
     // make and CMake do not notice that a compiler is another version. All that were found count: which one is used is
     // decided with the folder's name already known.
     for tool in toolchains.versions() {
@@ -260,6 +273,15 @@ fn key(request: &Request, project: &Project, toolchains: &Toolchains) -> String 
     let name: String = name.chars().map(plain).take(40).collect();
     let digits: String = hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect();
     format!("{name}-{digits}")
+}
+
+/// The script for the linker, in the folder of the tools.
+const LAYOUT: &str = "layout.ld";
+
+/// Whether gcc links this machine's musl into programs, which it leaves to GNU ld.
+fn links_musl_by_gnu_ld(spec: &Spec, toolchain: &Toolchain) -> bool {
+    let by_gcc = toolchain.family == Some(CompilerFamily::Gcc) && toolchain.libc_headers.is_some();
+    spec.linkage.is_static() && by_gcc
 }
 
 /// The folder of headers, in that of the tools.
@@ -321,6 +343,7 @@ pub(crate) fn tools(
         ld: crate::project::raw_linker(spec, toolchain).unwrap_or_default(),
         objects: objects.iter().map(|object| folder.join(format!("{}.o", object.name))).collect(),
         headers: None,
+        layout: None,
         rust,
         portable: None,
         without_cxx: without_cxx(toolchain, spec.libc),

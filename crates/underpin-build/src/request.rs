@@ -22,6 +22,8 @@ pub struct Request {
     pub objects: Vec<LinkObject>,
     /// Headers that come before those of the C library that is linked in, if its version is known to fit.
     pub headers: Vec<Header>,
+    /// A script for GNU ld beside its own, if that links musl into programs; it must consist of `INSERT` commands.
+    pub layout: Option<String>,
     /// Where results go; if `None`, [`crate::place`] decides.
     pub output: Option<PathBuf>,
     /// Replaces files that underpin did not build.

@@ -27,6 +27,9 @@ pub const STDIO: &str = include_str!("../native/stdio.h");
 /// The releases whose `struct _IO_FILE` is the one that [`STDIO`] knows (musl's `src/internal/stdio_impl.h`).
 pub const STDIO_VERSIONS: [&str; 7] = ["1.2.0", "1.2.1", "1.2.2", "1.2.3", "1.2.4", "1.2.5", "1.2.6"];
 
+/// A script for GNU ld that is passed beside its own (`-T`): musl's zero-initialised memory that few programs use comes last.
+pub const LAYOUT: &str = include_str!("../native/cold.ld");
+
 mod objects {
     include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 }

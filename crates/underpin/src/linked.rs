@@ -78,6 +78,11 @@ pub fn headers(spec: &Spec) -> Vec<Header> {
     if spec.overlay { vec![stdio] } else { Vec::new() }
 }
 
+/// The overlay's layout of musl's memory, if that is the goal.
+pub fn layout(spec: &Spec) -> Option<String> {
+    (spec.overlay && spec.goal == Goal::Memory).then(|| underpin_overlay::LAYOUT.to_owned())
+}
+
 /// The allocator, and what comes with it.
 fn allocator(spec: &Spec, rust: bool) -> anyhow::Result<Vec<LinkObject>> {
     let kind = match spec.allocator {

@@ -314,6 +314,59 @@ fn the_stacks_of_threads_are_used_again_but_without_the_overlay() {
     assert!(claims.iter().any(|claim| claim["value"].to_string().contains("thread stacks")), "{claims:?}");
 }
 
+/// The header inlines, the object enlarges, and neither is there without the overlay; for memory the buffer stays small.
+#[test]
+fn characters_are_put_and_got_inline_and_files_have_buffers_as_in_glibc() {
+    need!("musl-gcc", "clang", "strace", "objdump");
+    const FILES: &str = "#include <stdio.h>\nint main(void) { FILE *file = tmpfile();\n\
+        for (int i = 0; i < 100000; i++) putc_unlocked('x', file);\n\
+        rewind(file); while (getc_unlocked(file) == 'x'); return fclose(file); }\n";
+    let dir = Fixture::new();
+    dir.write("files.c", FILES);
+    for (arguments, inlined, most) in [
+        (&[][..], true, 4097),
+        (&["--malloc", "system", "--cc", "clang"], true, 4097),
+        (&["--linkage", "static"], true, 4097),
+        (&["--goal", "memory"], true, 1025),
+        (&["--overlay", "off", "--malloc", "system"], false, 1025),
+    ] {
+        must(&dir, &[&["files.c", "--force"], arguments, &["--", "-O2", "-fno-builtin"]].concat());
+        let code = dir.must("objdump", ["-d", "--no-show-raw-insn", "files"]);
+        let main = code.split("<main>:").nth(1).and_then(|rest| rest.split("\n\n").next()).expect("main");
+        assert_eq!(main.contains("$0x78,(%"), inlined, "{arguments:?}: {main}");
+        dir.must("strace", ["-qq", "-e", "trace=read,writev", "-o", "calls", "./files"]);
+        let calls = std::fs::read_to_string(dir.join("calls")).unwrap();
+        let sizes = calls.lines().filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok());
+        let largest = sizes.max().unwrap();
+        assert!(largest == most || largest == most - 1, "{arguments:?}: {largest}");
+    }
+}
+
+/// What musl reserves and this program does not use lies behind all other zeros: with the goal, and where GNU ld links.
+#[test]
+fn for_memory_what_few_programs_use_lies_last() {
+    need!("musl-gcc", "nm", "readelf");
+    let dir = Fixture::new();
+    dir.write("keys.c", "#include <pthread.h>\n#include <stdio.h>\nint main(void) { pthread_key_t key;\n\
+        return pthread_key_create(&key, 0) || pthread_setspecific(key, &key) || getchar() != EOF || puts(\"\") < 0; }\n");
+    for (arguments, last) in [
+        (&["--goal", "memory"][..], true),
+        (&["--goal", "memory", "--linkage", "static"], true),
+        (&["--goal", "memory", "--", "-fuse-ld=bfd"], false),
+        (&["--goal", "memory", "--overlay", "off"], false),
+        (&[], false),
+    ] {
+        must(&dir, &[&["keys.c", "--force"], arguments].concat());
+        assert_eq!(dir.must("readelf", ["-SW", "keys"]).contains(".bss.cold"), last, "{arguments:?}");
+        let names = dir.must("nm", ["-n", "keys"]);
+        let zeros: Vec<&str> = names.lines().filter(|line| line.contains(" b ") || line.contains(" B ")).collect();
+        let behind = zeros.iter().position(|line| line.ends_with(" keys")).expect("musl's table of keys");
+        let other = zeros.iter().position(|line| line.ends_with(" __libc")).expect("what every program uses");
+        assert!(!last || other < behind, "{names}");
+        assert_eq!(says(&dir.join("keys")), "\n", "{arguments:?}");
+    }
+}
+
 #[test]
 fn a_file_that_underpin_did_not_build_is_replaced_by_force_only() {
     need!("musl-gcc");

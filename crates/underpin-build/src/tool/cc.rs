@@ -78,6 +78,9 @@ fn is_linkers_version(word: &OsString) -> bool {
     word == "-Wl,--version"
 }
 
+/// What says that another linker links, or how: then the plan's script is left out.
+const CHOOSES_SCRIPT: [&str; 6] = ["-fuse-ld", "-T", "-Wl,-T", "-Wl,--script", "-Wl,-dT", "-B"];
+
 /// The link of a program: the objects come before anything else that defines their symbols.
 fn program(line: &mut Line, plan: &ToolPlan, compiler: &Compiler, arguments: &[OsString]) {
     let linkage = plan.spec.linkage;
@@ -85,6 +88,13 @@ fn program(line: &mut Line, plan: &ToolPlan, compiler: &Compiler, arguments: &[O
         Dialect::Own => line.words(linkage_option(linkage).iter().copied()),
         Dialect::Zig => line.words(zig_linkage(&plan.spec).iter().copied()),
         Dialect::Foreign => foreign_start(line, compiler, linkage),
+    }
+    let other =
+        |word: &OsString| CHOOSES_SCRIPT.iter().any(|start| word.as_encoded_bytes().starts_with(start.as_bytes()));
+    if let Some(script) = plan.layout.as_ref().filter(|_| !arguments.iter().any(other)) {
+        let mut word = OsString::from("-Wl,-T,");
+        word.push(script);
+        line.0.push(word);
     }
     line.0.extend(plan.objects.iter().map(|object| object.as_os_str().to_owned()));
     line.rest(compiler, arguments, |word| !says_linkage(word));

@@ -140,6 +140,9 @@ pub struct ToolPlan {
     /// A folder of headers that come before the C library's own, and after the project's.
     #[serde(default)]
     pub headers: Option<PathBuf>,
+    /// A script for the linker beside its own.
+    #[serde(default)]
+    pub layout: Option<PathBuf>,
     /// What is added to rustc's arguments, if it takes part.
     pub rust: Option<RustPlan>,
     /// Of an SDK, whose folder may be moved.

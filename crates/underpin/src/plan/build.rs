@@ -63,6 +63,7 @@ impl BuildPlan {
             bins: args.bin,
             objects: linked::objects(&spec, project.needs().rust)?,
             headers: linked::headers(&spec),
+            layout: linked::layout(&spec),
             spec,
             compiler: args.cc.map(Into::into),
             words: args.words,

@@ -79,6 +79,7 @@ impl Toolbox {
             words: Vec::new(),
             objects: objects.clone(),
             headers: Vec::new(),
+            layout: None,
             output: None,
             force: false,
             places: Places {

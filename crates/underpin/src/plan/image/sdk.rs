@@ -55,6 +55,7 @@ impl ImageSdkPlan {
             words: Vec::new(),
             objects: linked::objects(&spec, true)?,
             headers: Vec::new(),
+            layout: None,
             output: None,
             force: false,
             places: crate::plan::build::places(current)?,
