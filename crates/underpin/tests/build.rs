@@ -347,8 +347,11 @@ fn characters_are_put_and_got_inline_and_files_have_buffers_as_in_glibc() {
 fn for_memory_what_few_programs_use_lies_last() {
     need!("musl-gcc", "nm", "readelf");
     let dir = Fixture::new();
-    dir.write("keys.c", "#include <pthread.h>\n#include <stdio.h>\nint main(void) { pthread_key_t key;\n\
-        return pthread_key_create(&key, 0) || pthread_setspecific(key, &key) || getchar() != EOF || puts(\"\") < 0; }\n");
+    dir.write(
+        "keys.c",
+        "#include <pthread.h>\n#include <stdio.h>\nint main(void) { pthread_key_t key;\n\
+        return pthread_key_create(&key, 0) || pthread_setspecific(key, &key) || fileno(stdin) || puts(\"\") < 0; }\n",
+    );
     for (arguments, last) in [
         (&["--goal", "memory"][..], true),
         (&["--goal", "memory", "--linkage", "static"], true),
