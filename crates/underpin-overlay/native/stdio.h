@@ -40,8 +40,14 @@ struct __underpin_stream {
   int __last_of_line, __more_space;
 } __attribute__((__may_alias__));
 
+#ifdef __clang__
+/* It would take a call by the function's own name for an endless recursion, and inline nothing; musl has these as well. */
+int __underpin_getc(FILE *) __asm__("_IO_getc_unlocked");
+int __underpin_putc(int, FILE *) __asm__("_IO_putc_unlocked");
+#else
 int __underpin_getc(FILE *) __asm__("getc_unlocked");
 int __underpin_putc(int, FILE *) __asm__("putc_unlocked");
+#endif
 
 #define __UNDERPIN_GETC(stream) \
   struct __underpin_stream *const __stream = (struct __underpin_stream*)(void*)(stream); \
