@@ -8,6 +8,8 @@ use super::stats::Sample;
 use anyhow::{Context, bail};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -17,12 +19,21 @@ pub struct Contestant {
     pub name: String,
     /// Program and arguments.
     pub command: Vec<String>,
+    /// The name that it is called by, if it is not its path.
+    pub called: Option<PathBuf>,
 }
 
 impl Contestant {
     /// A contestant of that name.
     pub fn new(name: &str, command: &[&str]) -> Contestant {
-        Contestant { name: name.to_owned(), command: command.iter().map(|word| (*word).to_owned()).collect() }
+        let command = command.iter().map(|word| (*word).to_owned()).collect();
+        Contestant { name: name.to_owned(), command, called: None }
+    }
+
+    /// The same called by another name than its path, for programs that look for their own files beside that name. A shell
+    /// in between (`exec -a`) would be a part of what is timed.
+    pub fn called(self, name: &Path) -> Contestant {
+        Contestant { called: Some(name.to_owned()), ..self }
     }
 }
 
@@ -83,6 +94,7 @@ fn sample(runs: &[Run]) -> Sample {
 fn time(contestant: &Contestant) -> anyhow::Result<Run> {
     let (program, args) = contestant.command.split_first().context("an empty command")?;
     let mut command = Command::new(program);
+    command.arg0(contestant.called.as_deref().unwrap_or(Path::new(program)));
     command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     // Cargo sets it for what it runs; every search would go through its folders first.
     command.env_remove("LD_LIBRARY_PATH");

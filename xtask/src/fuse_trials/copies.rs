@@ -125,11 +125,8 @@ pub fn bound(underpin: &Path, program: &Path, folder: &Path) -> anyhow::Result<P
 
 /// A file run under the name of the original: Emacs looks for its own files beside the name that it is called by.
 pub fn called(name: &str, original: &Path, file: &str, argument: &str) -> Contestant {
-    let script = format!("exec -a {} {file} {argument}", original.display());
-    match name {
-        "emacs" => Contestant::new(name, &["bash", "-c", &script]),
-        _ => Contestant::new(name, &[file, argument]),
-    }
+    let plain = Contestant::new(name, &[file, argument]);
+    if name == "emacs" { plain.called(original) } else { plain }
 }
 
 #[cfg(test)]
@@ -162,7 +159,8 @@ mod tests {
     #[test]
     fn emacs_runs_under_the_name_of_the_original() {
         let emacs = called("emacs", Path::new("/usr/bin/emacs-gtk"), "/tmp/emacs-gtk", "--version");
-        assert_eq!(emacs.command, ["bash", "-c", "exec -a /usr/bin/emacs-gtk /tmp/emacs-gtk --version"]);
-        assert_eq!(called("gdb", Path::new("/usr/bin/gdb"), "/tmp/gdb", "--version").command[0], "/tmp/gdb");
+        assert_eq!(emacs.command, ["/tmp/emacs-gtk", "--version"]);
+        assert_eq!(emacs.called.as_deref(), Some(Path::new("/usr/bin/emacs-gtk")));
+        assert_eq!(called("gdb", Path::new("/usr/bin/gdb"), "/tmp/gdb", "--version").called, None);
     }
 }

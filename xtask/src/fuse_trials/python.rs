@@ -155,7 +155,7 @@ fn site(folder: &Path, python: &Path) -> anyhow::Result<PathBuf> {
 fn call(python: &Path, script: &Path, site: &Path) -> anyhow::Result<Contestant> {
     let text = |path: &Path| path.to_str().map(str::to_owned).context("a path that is not UTF-8");
     let words = ["env".to_owned(), "OPENBLAS_NUM_THREADS=1".to_owned(), text(python)?, text(script)?, text(site)?];
-    Ok(Contestant { name: "python3".to_owned(), command: words.to_vec() })
+    Ok(Contestant { name: "python3".to_owned(), command: words.to_vec(), called: None })
 }
 
 fn said(python: &Path, script: &Path, site: &Path, word: &str) -> anyhow::Result<String> {
