@@ -4,7 +4,7 @@
 use crate::answers::{self, Question, SLOTS};
 use crate::machine::Processor;
 use crate::object::Object;
-use underpin_elf::SegmentKind;
+use underpin_elf::{Segment, SegmentKind};
 
 /// Entries of the new dynamic section, DT_NEEDED left out.
 pub(crate) const DYNAMIC_ENTRIES: u64 = 32;
@@ -18,10 +18,50 @@ pub(crate) struct Place {
     pub base: u64,
     /// Where its file starts in the fused file.
     pub file: u64,
-    /// How much of its file is taken.
-    pub size: u64,
     /// Where its thread-local block starts in the merged one.
     pub tls: u64,
+    /// Whether its read-only data and its writable data are one segment.
+    pub joined: Option<Joined>,
+}
+
+impl Place {
+    /// Where the content of a segment starts in the fused file.
+    pub fn file_of(&self, load: &Segment) -> u64 {
+        let moved = self.joined.filter(|_| load.flags.write).map_or(0, |joined| joined.moved);
+        self.file + load.offset.0 + moved
+    }
+}
+
+/// Read-only data that is mapped together with the writable data behind it, and protected together with what is
+/// read-only after relocation: one call of mmap less for each member. Of 98 in Emacs and 187 in ffmpeg that is noticeable.
+/// It is written to by nobody in between, because relocations of read-only segments keep a library out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Joined {
+    /// The address of the read-only segment in the member.
+    pub start: u64,
+    /// How much farther back in the fused file the writable data lies than in the member's: addresses and offsets of one
+    /// segment keep their distance, and linkers let one page of the file be the end of one and the start of the other.
+    pub moved: u64,
+}
+
+impl Joined {
+    /// Decides for a member: its last two segments, if the file does not grow by more than a page.
+    fn of(facts: &Object) -> Option<Joined> {
+        let loads = facts.loads();
+        let [.., data, written] = loads.as_slice() else { return None };
+        let relro = facts.segment(SegmentKind::Relro)?;
+        let (page, only_read) = (facts.processor.page(), data.flags.read && !data.flags.write && !data.flags.execute);
+        let protected = relro.vaddr == written.vaddr && (relro.vaddr.0 + relro.memory_size).is_multiple_of(page);
+        let distance = |load: &Segment| load.vaddr.0.wrapping_sub(load.offset.0);
+        let moved = distance(written).wrapping_sub(distance(data));
+        let gap = written.vaddr.0.checked_sub(data.vaddr.0 + data.memory_size)?;
+        let near = moved <= Self::MOST && gap <= Self::MOST + page && data.file_size == data.memory_size;
+        let fits = only_read && written.flags.write && !written.flags.execute && protected && near;
+        fits.then_some(Joined { start: data.vaddr.0, moved })
+    }
+
+    /// A page of x86-64. Segments of other processors are farther apart, and the file would grow by that for each member.
+    const MOST: u64 = 4096;
 }
 
 /// The functions that answer members.
@@ -75,7 +115,8 @@ impl Layout {
     pub fn new(objects: &[Object], members: &[usize], (property, note): (u64, u64), needed: u64) -> Layout {
         let mut layout = Layout::empty(objects);
         let page = layout.page;
-        let loads: usize = members.iter().map(|&member| objects[member].loads().len()).sum();
+        let segments = |facts: &Object| facts.loads().len() - usize::from(Joined::of(facts).is_some());
+        let loads: usize = members.iter().map(|&member| segments(&objects[member])).sum();
         layout.segments = loads as u64 + 11;
         layout.property = (up(64 + 56 * layout.segments, 16), property);
         layout.head = layout.property.0 + property + note;
@@ -85,12 +126,12 @@ impl Layout {
             let loads = facts.loads();
             let low = loads.iter().map(|load| load.vaddr.0).min().unwrap_or(0) / page * page;
             let high = loads.iter().map(|load| load.vaddr.0 + load.memory_size).max().unwrap_or(0);
-            let size = loads.iter().map(|load| load.offset.0 + load.file_size).max().unwrap_or(0);
             let tls = layout.place_tls(facts);
+            let place = Place { object, base: address - low, file, tls, joined: Joined::of(facts) };
             layout.by_object[object] = Some(layout.members.len());
-            layout.members.push(Place { object, base: address - low, file, size, tls });
+            layout.members.push(place);
             address = up(address + high - low, page);
-            file = up(file + size, page);
+            file = up(loads.iter().map(|load| place.file_of(load) + load.file_size).max().unwrap_or(file), page);
         }
         let arrays: u64 =
             members.iter().map(|&member| &objects[member]).map(|o| o.init_array.1 + o.fini_array.1 + 32).sum::<u64>();

@@ -11,8 +11,9 @@ pub(crate) fn ranges(objects: &[Object], layout: &Layout, at: u64) -> Option<Vec
     let mut out = Vec::new();
     for place in &layout.members {
         let Some(relro) = objects[place.object].segment(SegmentKind::Relro) else { continue };
-        let start = relro.vaddr.0 + place.base;
-        let (start, end) = layout.processor.protectable(start, start + relro.memory_size);
+        let end = relro.vaddr.0 + relro.memory_size;
+        let start = place.joined.map_or(relro.vaddr.0, |joined| joined.start);
+        let (start, end) = layout.processor.protectable(start + place.base, end + place.base);
         if start < end {
             out.extend(i32::try_from(start.wrapping_sub(at).cast_signed()).ok()?.to_le_bytes());
             out.extend(u32::try_from(end - start).ok()?.to_le_bytes());

@@ -70,13 +70,13 @@ impl MemberSections {
                     load.vaddr.0 + load.memory_size,
                     all.sections.len() as u16 + 1,
                 ));
-                all.push(&load, place.base, place.file, file);
+                all.push(&load, place.base, place.file_of(&load), file);
             }
         }
         all
     }
 
-    fn push(&mut self, load: &Segment, base: u64, file: u64, of: &[u8]) {
+    fn push(&mut self, load: &Segment, base: u64, offset: u64, of: &[u8]) {
         let (start, flags): (&[u8], u64) = match load.flags {
             flags if flags.execute => (b".text.", ALLOC | EXECUTE),
             flags if flags.write => (b".data.", ALLOC | WRITE),
@@ -87,7 +87,7 @@ impl MemberSections {
             kind: 1,
             flags,
             address: load.vaddr.0.wrapping_add(base),
-            offset: load.offset.0 + file,
+            offset,
             size: load.file_size,
             align: 1,
             ..Section::default()

@@ -76,15 +76,19 @@ pub(crate) fn write(out: &mut [u8], objects: &[Object], layout: &Layout, own: &O
 fn of_members(objects: &[Object], layout: &Layout) -> Vec<Segment> {
     let first = part(PT_LOAD, READ, 0, 0, layout.head, layout.page);
     let loads = layout.members.iter().flat_map(|place| {
-        objects[place.object].loads().into_iter().map(move |load| {
+        let loads = objects[place.object].loads().into_iter();
+        let joined = place.joined.map(|joined| joined.start);
+        // The writable segment, which is the last one, begins where the one before it does.
+        loads.filter(move |load| joined != Some(load.vaddr.0)).map(move |load| {
             let flag = |set: bool, flag: u32| if set { flag } else { 0 };
+            let before = joined.filter(|_| load.flags.write).map_or(0, |start| load.vaddr.0 - start);
             Segment {
                 kind: PT_LOAD,
                 flags: flag(load.flags.read, READ) | flag(load.flags.write, WRITE) | flag(load.flags.execute, EXECUTE),
-                offset: place.file + load.offset.0,
-                address: load.vaddr.0.wrapping_add(place.base),
-                file_size: load.file_size,
-                memory_size: load.memory_size,
+                offset: place.file_of(&load) - before,
+                address: load.vaddr.0.wrapping_add(place.base) - before,
+                file_size: load.file_size + before,
+                memory_size: load.memory_size + before,
                 align: layout.page,
             }
         })

@@ -192,7 +192,8 @@ impl<'a> Maker<'_, 'a> {
         // Stable: equal names keep the order of the scope.
         exports.sort_by_key(|export| export.hash % buckets);
         let bloom = (exports.len() / 5).next_power_of_two().max(1);
-        let shift = 11u32;
+        // Beyond the bits by which a word of the filter is chosen: else they decide the second bit as well.
+        let shift = 26u32;
         let mut filter = vec![0u64; bloom];
         let mut heads = vec![0u32; buckets as usize];
         let mut chain = Vec::with_capacity(exports.len());

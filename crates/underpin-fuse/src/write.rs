@@ -255,7 +255,11 @@ impl Writer<'_, '_> {
         put(layout.head - note.len() as u64, &note);
         put(layout.property.0, self.properties);
         for place in &layout.members {
-            put(place.file, &self.objects[place.object].bytes[..place.size as usize]);
+            for load in self.objects[place.object].loads() {
+                if let Ok(content) = self.objects[place.object].memory(load.vaddr.0, load.file_size) {
+                    put(place.file_of(&load), content);
+                }
+            }
             if let Some(tls) = self.objects[place.object].segment(SegmentKind::Tls)
                 && let Ok(image) = self.objects[place.object].memory(tls.vaddr.0, tls.file_size)
             {
@@ -289,8 +293,10 @@ impl Writer<'_, '_> {
         }
         let after = layout.members.partition_point(|place| place.base.cast_signed() <= address.cast_signed());
         let place = layout.members.get(after.checked_sub(1)?)?;
-        let at = self.objects[place.object].offset(address.wrapping_sub(place.base)).ok()?;
-        Some(place.file + at as u64)
+        let at = address.wrapping_sub(place.base);
+        let mut loads = self.objects[place.object].loads().into_iter();
+        let load = loads.find(|load| at >= load.vaddr.0 && at - load.vaddr.0 < load.file_size)?;
+        Some(place.file_of(&load) + at - load.vaddr.0)
     }
 
     /// What no loader reads: the symbol table, names, section headers.
