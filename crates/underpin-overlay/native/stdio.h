@@ -25,7 +25,8 @@
 /* musl declares the names for these only (features.h sets _BSD_SOURCE unless told a standard). */
 #if defined _POSIX_SOURCE || defined _POSIX_C_SOURCE || defined _XOPEN_SOURCE || defined _GNU_SOURCE || defined _BSD_SOURCE
 
-#define __UNDERPIN_INLINE extern __inline __attribute__((__gnu_inline__))
+/* Not `__inline`, which musl defines as `inline` (features.h): a program may have defined that as nothing. */
+#define __UNDERPIN_INLINE extern __inline__ __attribute__((__gnu_inline__))
 
 struct __underpin_stream {
   unsigned __flags, __space;
