@@ -1,9 +1,10 @@
 //! Packages that are really built: a small program in a local folder, with an append's configuration and patch.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use underpin_image::layer::{Layers, Selection};
-use underpin_image::package::{Package, RustTools, Tools, beside, build_all, root};
+use underpin_image::package::{Package, RustTools, Tools, beside, build_all, kept_root, root};
 use underpin_image::plan::{Around, Plan, Recipe, Surroundings};
 use underpin_image::recipe::{Given, Origin};
 use underpin_image::store::{Access, Store};
@@ -167,6 +168,57 @@ fn a_failed_build_names_recipe_command_log_and_last_lines() {
         }
         other => panic!("{other}"),
     }
+}
+
+/// Everything below a folder with what a change of it changes: inode, links, and the times of contents and of the inode.
+fn state(folder: &Path) -> Vec<String> {
+    let (mut folders, mut all) = (vec![folder.to_owned()], Vec::new());
+    while let Some(current) = folders.pop() {
+        for entry in fs::read_dir(&current).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let data = path.symlink_metadata().expect("a file");
+            let times = (data.mtime(), data.mtime_nsec(), data.ctime(), data.ctime_nsec());
+            all.push(format!("{} {} {} {times:?}", path.display(), data.ino(), data.nlink()));
+            if data.is_dir() {
+                folders.push(path);
+            }
+        }
+    }
+    all.sort();
+    all
+}
+
+#[test]
+fn a_root_of_many_files_is_made_once_and_a_second_time_nothing_is_linked_or_removed() {
+    let folder = tempfile::tempdir().expect("a value");
+    let (source, store) = (folder.path().join("mine"), folder.path().join("store"));
+    layer(&source);
+    let links: String = (0..300).map(|number| format!("\"usr/bin/hello{number}\" = \"hello\"\n")).collect();
+    fs::write(source.join("hello.toml"), format!("{RECIPE}\n[links]\n{links}")).expect("written");
+    let built = build(&source, &store).expect("a value");
+    let packages: Vec<&Package> = built.iter().collect();
+    let kept = || kept_root(&Store::new(&store), &packages, &[]).expect("a root");
+    let (first, place) = kept();
+    let before = state(&store);
+    assert!(before.len() > 900, "{}", before.len());
+    let (second, again) = kept();
+    assert_eq!((second, again), (first.clone(), place.clone()));
+    assert_eq!(state(&store), before);
+
+    // It is what is made elsewhere, and of other packages another one.
+    let (all, rest) = (folder.path().join("all"), folder.path().join("rest"));
+    assert_eq!(root(&packages, &all, &rest).expect("a root"), first);
+    for (name, other) in [("all", all), ("rest", rest)] {
+        let names = |folder: &Path| {
+            let below = |line: &String| line.split(' ').next().map(|path| path[folder.as_os_str().len()..].to_owned());
+            state(folder).iter().filter_map(below).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&place.join(name)), names(&other), "{name}");
+    }
+    fs::write(source.join("hello_1.append.toml"), APPEND.replace("world", "moon")).expect("written");
+    let changed = build(&source, &store).expect("a value");
+    let (_, other) = kept_root(&Store::new(&store), &changed.iter().collect::<Vec<_>>(), &[]).expect("a root");
+    assert_ne!(other, place);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 const RECORD: &str = "package.json";
 const STAGE: &str = "root";
 /// Enough of a key for a name that a person reads.
-const SHORT: usize = 12;
+pub(super) const SHORT: usize = 12;
 
 /// What a build is given besides recipe and tools.
 pub(super) struct How<'a> {
@@ -89,12 +89,13 @@ pub(super) fn build(
 }
 
 /// Everything that was written, before the name says that it is whole.
-fn sync(folder: &Path) -> Result<(), ImageError> {
+pub(super) fn sync(folder: &Path) -> Result<(), ImageError> {
     let file = File::open(folder).map_err(ImageError::io(folder))?;
     rustix::fs::syncfs(&file).map_err(|error| ImageError::io(folder)(error.into()))
 }
 
-fn remove(folder: &Path) -> Result<(), ImageError> {
+/// A folder and all in it, if it is there.
+pub(super) fn remove(folder: &Path) -> Result<(), ImageError> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(ImageError::Io { path: folder.to_owned(), source: error })
@@ -103,8 +104,8 @@ fn remove(folder: &Path) -> Result<(), ImageError> {
     }
 }
 
-/// Held while a package is built: a second run waits, and finds it there.
-fn lock(store: &Store, name: &str) -> Result<File, ImageError> {
+/// Held while a package or a root is made: a second run waits, and finds it there.
+pub(super) fn lock(store: &Store, name: &str) -> Result<File, ImageError> {
     let folder: PathBuf = store.folder().join("work");
     fs::create_dir_all(&folder).map_err(ImageError::io(&folder))?;
     let path = folder.join(format!("{name}.lock"));

@@ -14,7 +14,7 @@ mod unpack;
 
 pub use key::{digest, keys};
 pub use schedule::{Event, build_all};
-pub use stage::{Rooted, beside, root};
+pub use stage::{Rooted, beside, kept_root, root};
 pub use unpack::{PatchCheck, check_change};
 
 use crate::recipe::Resolved;

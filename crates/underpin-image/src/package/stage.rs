@@ -1,13 +1,16 @@
 //! What a package installed: results taken out of the build folder, links, and the part of it that goes into an image.
 
-use super::Package;
+use super::{Package, build, digest};
 use crate::ImageError;
 use crate::recipe::{RecipeError, Resolved, matches};
+use crate::store::{Store, settle};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
 
+/// Raised when the same packages give another root.
+const FORMAT: u32 = 1;
 /// For developers and readers, and so in no image unless a recipe names it.
 const NOT_IN_IMAGES: [&str; 10] = [
     "usr/include/*",
@@ -102,12 +105,37 @@ fn of_image(package: &Package) -> Result<Vec<PathBuf>, ImageError> {
 }
 
 /// The root file system of some packages, as a folder.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rooted {
     /// Programs, by their path in the folder.
     pub programs: Vec<PathBuf>,
     /// Every file of the image, and which package it is from: without a slash in front.
     pub owners: BTreeMap<PathBuf, String>,
+}
+
+/// What [`root`] makes, in the store: links to hundreds of files take longer than all the rest of a build with nothing to do. The
+/// folders `all` and `rest` are in the folder that is returned; in `all`, what was built for the packages lies [`beside`] them.
+///
+/// # Errors
+/// As for [`root`].
+pub fn kept_root(store: &Store, packages: &[&Package], needed: &[&Package]) -> Result<(Rooted, PathBuf), ImageError> {
+    let keys = |packages: &[&Package]| packages.iter().map(|package| package.key.clone()).collect::<String>();
+    let name = digest(&[&FORMAT.to_le_bytes(), keys(packages).as_bytes(), keys(needed).as_bytes()]);
+    let place = store.folder().join("roots").join(&name);
+    if place.is_dir() {
+        return Ok((selected(packages)?, place));
+    }
+    let short = format!("root-{}", &name[..build::SHORT]);
+    let _lock = build::lock(store, &short)?;
+    if !place.is_dir() {
+        let work = store.folder().join("work").join(&short);
+        build::remove(&work)?;
+        root(packages, &work.join("all"), &work.join("rest"))?;
+        needed.iter().try_for_each(|package| beside(package, &work.join("all")))?;
+        build::sync(&work)?;
+        settle(&work, &place)?;
+    }
+    Ok((selected(packages)?, place))
 }
 
 /// Copies the files that packages put into an image to one folder, and those that are not programs to a second folder as well.
@@ -116,8 +144,25 @@ pub struct Rooted {
 /// # Errors
 /// If two packages have one file, one has nothing, or a file cannot be written.
 pub fn root(packages: &[&Package], folder: &Path, rest: &Path) -> Result<Rooted, ImageError> {
-    let mut rooted = Rooted::default();
+    let rooted = selected(packages)?;
     fs::create_dir_all(rest).map_err(ImageError::io(rest))?;
+    for package in packages {
+        for (path, _) in rooted.owners.iter().filter(|(_, owner)| **owner == package.recipe.name) {
+            let from = package.stage.join(path);
+            let rest = (!rooted.programs.contains(path)).then_some(rest);
+            for folder in [Some(folder), rest].into_iter().flatten() {
+                let to = folder.join(path);
+                parent(&to)?;
+                place(&from, &to)?;
+            }
+        }
+    }
+    Ok(rooted)
+}
+
+/// The files that packages put into an image; writes nothing.
+fn selected(packages: &[&Package]) -> Result<Rooted, ImageError> {
+    let mut rooted = Rooted::default();
     for package in packages {
         let name = &package.recipe.name;
         let files = of_image(package)?;
@@ -131,15 +176,8 @@ pub fn root(packages: &[&Package], folder: &Path, rest: &Path) -> Result<Rooted,
                     format!("{name} and {other} both have /{}: choose with `image` what each gives", path.display());
                 return Err(RecipeError::of(&package.recipe.version.origin, reason).into());
             }
-            let (from, to) = (package.stage.join(&path), folder.join(&path));
-            parent(&to)?;
-            place(&from, &to)?;
-            if is_program(&from) {
+            if is_program(&package.stage.join(&path)) {
                 rooted.programs.push(path);
-            } else {
-                let to = rest.join(&path);
-                parent(&to)?;
-                place(&from, &to)?;
             }
         }
     }

@@ -11,7 +11,7 @@ use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
 use underpin_image::image::{Locked, ManifestChange, ManifestPackage, ManifestSource};
 use underpin_image::layer::Layers;
-use underpin_image::package::{Event, Package, build_all, root};
+use underpin_image::package::{Event, Package, build_all, kept_root};
 use underpin_image::recipe::{Given, Origin, RecipeError, Resolved, Source};
 use underpin_image::sources::LayerFiles;
 use underpin_image::store::{Access, Store};
@@ -55,8 +55,7 @@ pub fn run(args: ImageBuildArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
     let store = image_store()?;
     let access = if args.offline { Access::Offline } else { Access::Online };
     let packages = packages(&wanted.recipes, &toolbox, &store, access)?;
-    let folder = tempfile::Builder::new().prefix("root-").tempdir_in(store.folder())?;
-    let built = wanted.rooted(&packages, &toolbox, folder.path())?;
+    let built = wanted.rooted(&packages, &toolbox, &store)?;
     build::run(&ImageBuildPlan::new(args, Some(built))?, screen)
 }
 
@@ -93,8 +92,7 @@ impl Prepared {
     /// # Errors
     /// If something cannot be fetched, read or written.
     pub fn image(&self, args: ImageBuildArgs, programs: &[PathBuf], lock: Option<Locked>) -> anyhow::Result<Image> {
-        let folder = tempfile::Builder::new().prefix("root-").tempdir_in(self.store.folder())?;
-        let mut built = self.wanted.rooted(&self.packages, &self.toolbox, folder.path())?;
+        let mut built = self.wanted.rooted(&self.packages, &self.toolbox, &self.store)?;
         built.programs.extend(programs.iter().cloned());
         let mut plan = ImageBuildPlan::new(args, Some(built))?;
         plan.locked = lock.unwrap_or(plan.locked);
@@ -156,8 +154,7 @@ impl Wanted {
     }
 
     /// The root file system, and what the image and its documents say about it.
-    fn rooted(&self, packages: &[Package], toolbox: &Toolbox, folder: &Path) -> anyhow::Result<BuiltPackages> {
-        let (all, rest) = (folder.join("all"), folder.join("rest"));
+    fn rooted(&self, packages: &[Package], toolbox: &Toolbox, store: &Store) -> anyhow::Result<BuiltPackages> {
         let of = |name: &Given<String>| packages.iter().find(|package| package.recipe.name == name.value);
         let mut in_image: Vec<&Package> = Vec::new();
         for package in self.names.iter().filter_map(of) {
@@ -165,17 +162,17 @@ impl Wanted {
                 in_image.push(package);
             }
         }
-        let rooted = root(&in_image, &all, &rest)?;
+        // What was built for others is there for their loaders: an image has those of its files that its programs need.
+        let needed: Vec<&Package> =
+            packages.iter().filter(|package| !in_image.iter().any(|known| known.key == package.key)).collect();
+        let (rooted, folder) = kept_root(store, &in_image, &needed)?;
+        let (all, rest) = (folder.join("all"), folder.join("rest"));
         for program in &rooted.programs {
             let owner = rooted.owners.get(program).map_or("", String::as_str);
             // A library of a recipe may bring an allocator.
             let recipes = packages.iter().map(|package| package.recipe.name.as_str());
             toolbox.confirm(&all.join(program), owner, &recipes.collect::<Vec<_>>())?;
         }
-        // What was built for others is there for their loaders: an image has those of its files that its programs need.
-        let needed: Vec<&Package> =
-            packages.iter().filter(|package| !in_image.iter().any(|known| known.key == package.key)).collect();
-        needed.iter().try_for_each(|package| underpin_image::package::beside(package, &all))?;
         let command = self.command.as_ref().map(|command| {
             let path = Path::new(command.value.trim_start_matches('/'));
             if rooted.owners.contains_key(path) {
