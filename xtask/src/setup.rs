@@ -68,7 +68,7 @@ const PACKAGES: [(&str, &[&str]); 19] = [
     ("a Debian system to install packages into, and what makes one beside images", &["debootstrap", "mmdebstrap"]),
     (
         "readers of container images, what runs them, and what tests a FIPS provider",
-        &["skopeo", "umoci", "zstd", "runc", "openssl"],
+        &["skopeo", "umoci", "podman", "zstd", "runc", "openssl"],
     ),
 ];
 

@@ -1,4 +1,4 @@
-//! Images of the Open Container Initiative: what is written is judged by skopeo and umoci, what is read by umoci and tar.
+//! Images of the Open Container Initiative: what is written is judged by skopeo, umoci and podman, what is read by umoci and tar.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
 
 use bstr::ByteSlice;
@@ -8,7 +8,7 @@ use std::path::Path;
 use underpin_image::oci::{self, Config, FileKind, Form, Limits, Output, Settings};
 use underpin_image::{Entry, OciError, Tree};
 use underpin_resolve::Root;
-use underpin_test_support::{Fixture, need};
+use underpin_test_support::{Fixture, Output as Ran, need, skip};
 
 fn settings() -> Settings {
     Settings {
@@ -150,6 +150,38 @@ fn skopeo_reads_the_settings_of_a_folder_and_of_an_archive() {
         assert_eq!((&said["architecture"], &said["created"]), (&"amd64".into(), &"2023-11-14T22:13:20Z".into()));
         let said: serde_json::Value = serde_json::from_str(&dir.must("skopeo", ["inspect", reference])).unwrap();
         assert_eq!(said["Digest"], written.manifest.as_str(), "{reference}");
+    }
+}
+
+/// podman with a storage of its own: no daemon, no network, nothing of this machine's images.
+fn podman(dir: &Fixture, storage: &str, words: &[&str]) -> Ran {
+    let mut command = dir.command("podman");
+    command.arg("--root").arg(dir.join(storage)).arg("--runroot").arg(dir.join(format!("{storage}-run")));
+    Ran::of(command.args(["--storage-driver", "vfs", "--events-backend", "none"]).args(words))
+}
+
+#[test]
+fn podman_loads_a_folder_and_an_archive_with_the_layers_that_were_written() {
+    need!("podman");
+    let dir = Fixture::new();
+    let probe = podman(&dir, "probe", &["info"]);
+    if probe.code != Some(0) {
+        return skip(&format!("podman has no storage of its own here: {}", probe.stderr));
+    }
+    let written = write(&[base(), above()], &dir.join("folder"), Output::Folder);
+    write(&[base(), above()], &dir.join("one.tar"), Output::Archive);
+    for (storage, place) in [("of-folder", "folder"), ("of-archive", "one.tar")] {
+        let loaded = podman(&dir, storage, &["load", "--quiet", "--input", place]);
+        assert_eq!(loaded.code, Some(0), "{place}: {}", loaded.stderr);
+        let ids = podman(&dir, storage, &["images", "--quiet", "--no-trunc"]).stdout;
+        let said = podman(&dir, storage, &["image", "inspect", ids.trim()]);
+        assert_eq!(said.code, Some(0), "{place}: {ids}: {}", said.stderr);
+        let said: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+        assert_eq!(said[0]["RootFS"]["Layers"], serde_json::json!(written.diff_ids), "{place}");
+        assert_eq!(said[0]["Digest"], written.manifest.as_str(), "{place}");
+        let config = &said[0]["Config"];
+        assert_eq!(config["Entrypoint"], serde_json::json!(["/app"]), "{place}");
+        assert_eq!((&config["User"], &config["WorkingDir"]), (&"65532:65532".into(), &"/srv".into()), "{place}");
     }
 }
 
