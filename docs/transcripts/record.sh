@@ -2,8 +2,8 @@
 # Records the transcripts of this folder anew, with the underpin given: `docs/transcripts/record.sh target/release/underpin`;
 # with a name after it, that one only. Builds its programs in /tmp/demo, which must not exist; needs cc, musl-gcc, cargo with its musl target, go, and
 # git, emacs and python3 to look at, ruby, puma, ruby-rack, curl and jq for the service, which takes ten minutes; skopeo, runc and
-# root for the containers; clang, lld, meson, cmake, rustup's target for aarch64-musl, QEMU and Debian's archive for layers and sdk. The one of
-# foolsgold takes the static file that `cargo xtask static` made.
+# root for the containers; clang, lld, zig 0.15, meson, cmake, rustup's target for aarch64-musl, QEMU and Debian's archive for layers, sdk and
+# sdk-zig. The one of foolsgold takes the static file that `cargo xtask static` made.
 set -euo pipefail
 underpin=$(realpath "${1:?usage: record.sh UNDERPIN [NAME]}")
 only=${2:-}
@@ -202,6 +202,18 @@ record sdk "An SDK of clang for aarch64 and musl, moved, and what it builds in a
     ". 'a place/sdk/environment.sh'; echo 'int main() {}' >a.cc; \$CXX a.cc" \
     "underpin image build area by-cmake/of-cmake by-meson/of-meson of-cargo/target/aarch64-unknown-linux-musl/release/of-cargo --target qemu-aarch64 -o area-image | tail -n 8" \
     "for program in area of-cmake of-meson of-cargo; do underpin image run area-image -- \$program; done"
+
+# All five at once: zig has a C++ library for musl.
+printf '#include <iostream>\nint main() { std::cout << "49, from C++\\n"; }\n' >main.cc
+record sdk-zig "An SDK of zig for aarch64 and musl, moved, and C, C++, CMake, meson and Cargo projects of it in a guest" \
+    "underpin image sdk --target qemu-aarch64 --libc musl --toolchain zig -o sdk-zig" \
+    "mkdir -p 'a place' && mv sdk-zig 'a place'" \
+    ". 'a place/sdk-zig/environment.sh'; \$CC -O2 main.c shape.c -o of-c && \$CXX -O2 main.cc -o of-cxx && file -b of-c of-cxx | cut -c1-70" \
+    "cmake --toolchain \"\$PWD/a place/sdk-zig/toolchain.cmake\" -S tried -B zig-cmake >log && cmake --build zig-cmake | tail -n 1" \
+    ". 'a place/sdk-zig/environment.sh'; meson setup --cross-file \"\$UNDERPIN_SDK/meson.cross\" zig-meson tried | grep -i probe; ninja -C zig-meson | tail -n 1" \
+    ". 'a place/sdk-zig/environment.sh'; cargo new --quiet zig-cargo && cd zig-cargo && cargo build --quiet --release && file -b target/*/release/zig-cargo | cut -c1-70" \
+    "underpin image build of-c of-cxx zig-cmake/of-cmake zig-meson/of-meson zig-cargo/target/aarch64-unknown-linux-musl/release/zig-cargo --target qemu-aarch64 -o zig-image | tail -n 8" \
+    "for program in of-c of-cxx of-cmake of-meson zig-cargo; do underpin image run zig-image -- \$program; done"
 
 record llvm "An image by clang, lld and compiler-rt for aarch64 and musl" \
     "underpin image layer show dash --libc musl --toolchain clang --target qemu-aarch64" \
