@@ -197,7 +197,7 @@ record sdk "An SDK of clang for aarch64 and musl, moved, and what it builds in a
     "mkdir 'a place' && mv sdk 'a place'" \
     ". 'a place/sdk/environment.sh'; \$CC -O2 main.c shape.c -o area && file -b area | cut -c1-70 && \${CC%-cc}-run ./area" \
     "cmake --toolchain \"\$PWD/a place/sdk/toolchain.cmake\" -S tried -B by-cmake >log && cmake --build by-cmake | tail -n 1" \
-    ". 'a place/sdk/environment.sh'; meson setup --cross-file \"\$UNDERPIN_SDK/meson.cross\" by-meson tried | grep -i probe; ninja -C by-meson | tail -n 1" \
+    ". 'a place/sdk/environment.sh'; meson setup --cross-file \"\$UNDERPIN_SDK/meson.cross\" by-meson tried >log; ninja -C by-meson | tail -n 1" \
     ". 'a place/sdk/environment.sh'; cargo new --quiet of-cargo && cd of-cargo && cargo build --quiet --release && file -b target/*/release/of-cargo | cut -c1-70" \
     ". 'a place/sdk/environment.sh'; echo 'int main() {}' >a.cc; \$CXX a.cc" \
     "underpin image build area by-cmake/of-cmake by-meson/of-meson of-cargo/target/aarch64-unknown-linux-musl/release/of-cargo --target qemu-aarch64 -o area-image | tail -n 8" \
@@ -210,7 +210,7 @@ record sdk-zig "An SDK of zig for aarch64 and musl, moved, and C, C++, CMake, me
     "mkdir -p 'a place' && mv sdk-zig 'a place'" \
     ". 'a place/sdk-zig/environment.sh'; \$CC -O2 main.c shape.c -o of-c && \$CXX -O2 main.cc -o of-cxx && file -b of-c of-cxx | cut -c1-70" \
     "cmake --toolchain \"\$PWD/a place/sdk-zig/toolchain.cmake\" -S tried -B zig-cmake >log && cmake --build zig-cmake | tail -n 1" \
-    ". 'a place/sdk-zig/environment.sh'; meson setup --cross-file \"\$UNDERPIN_SDK/meson.cross\" zig-meson tried | grep -i probe; ninja -C zig-meson | tail -n 1" \
+    ". 'a place/sdk-zig/environment.sh'; meson setup --cross-file \"\$UNDERPIN_SDK/meson.cross\" zig-meson tried >log; ninja -C zig-meson | tail -n 1" \
     ". 'a place/sdk-zig/environment.sh'; cargo new --quiet zig-cargo && cd zig-cargo && cargo build --quiet --release && file -b target/*/release/zig-cargo | cut -c1-70" \
     "underpin image build of-c of-cxx zig-cmake/of-cmake zig-meson/of-meson zig-cargo/target/aarch64-unknown-linux-musl/release/zig-cargo --target qemu-aarch64 -o zig-image | tail -n 8" \
     "for program in of-c of-cxx of-cmake of-meson zig-cargo; do underpin image run zig-image -- \$program; done"
