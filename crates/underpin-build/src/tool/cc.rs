@@ -29,8 +29,9 @@ pub fn invoke(plan: &ToolPlan, compiler: &Compiler, arguments: &[OsString], arou
         _ => line.rest(compiler, arguments, |_| true),
     }
     if purpose != Purpose::Question {
-        // The last that fits wins, and a project may map a folder around this one.
+        // Behind the project's own folders, which may have a header of the name.
         line.0.extend(plan.headers.iter().flat_map(|folder| ["-I".into(), folder.as_os_str().to_owned()]));
+        // The last that fits wins, and a project may map a folder around this one.
         line.0.extend(mapped("-ffile-prefix-map=", around.folder));
     }
     line.finish(compiler)
