@@ -1,12 +1,20 @@
 //! `cc` and `c++`: what a build system asks of a compiler, in the dialect of the one available.
 
 use super::options::{Purpose, inputs, purpose};
-use super::{Compiler, Dialect, Invocation, STATIC_PIE, Surroundings, ToolPlan, linkage_option, mapped, response};
+use super::{
+    Compiler, Dialect, Invocation, STATIC_PIE, Surroundings, Tool, ToolPlan, linkage_option, mapped, response,
+};
 use crate::{CLibrary, Linkage, Processor, Spec};
 use std::ffi::{OsStr, OsString};
 
-/// The command of a call of the compiler.
-pub fn invoke(plan: &ToolPlan, compiler: &Compiler, arguments: &[OsString], around: Surroundings<'_>) -> Invocation {
+/// The command of a call of a compiler, of which `tool` says the language.
+pub fn invoke(
+    plan: &ToolPlan,
+    tool: Tool,
+    compiler: &Compiler,
+    arguments: &[OsString],
+    around: Surroundings<'_>,
+) -> Invocation {
     let purpose = purpose(arguments);
     if compiler.dialect == Dialect::Zig && purpose == Purpose::Question && arguments.iter().any(is_linkers_version) {
         // `zig cc` answers "zig ld 0.15.2", by which meson before 1.6 detects no linker and gives up.
@@ -29,8 +37,10 @@ pub fn invoke(plan: &ToolPlan, compiler: &Compiler, arguments: &[OsString], arou
         _ => line.rest(compiler, arguments, |_| true),
     }
     if purpose != Purpose::Question {
-        // Behind the project's own folders, which may have a header of the name.
-        line.0.extend(plan.headers.iter().flat_map(|folder| ["-I".into(), folder.as_os_str().to_owned()]));
+        // Behind the project's own folders, which may have a header of the name. Not in front of a C++ library's, which insists
+        // that its headers come first (libc++'s <cstdio>).
+        let headers = plan.headers.iter().filter(|_| tool == Tool::Cc);
+        line.0.extend(headers.flat_map(|folder| ["-I".into(), folder.as_os_str().to_owned()]));
         // The last that fits wins, and a project may map a folder around this one.
         line.0.extend(mapped("-ffile-prefix-map=", around.folder));
     }
@@ -92,7 +102,9 @@ fn program(line: &mut Line, plan: &ToolPlan, compiler: &Compiler, arguments: &[O
     }
     let other =
         |word: &OsString| CHOOSES_SCRIPT.iter().any(|start| word.as_encoded_bytes().starts_with(start.as_bytes()));
-    if let Some(script) = plan.layout.as_ref().filter(|_| !arguments.iter().any(other)) {
+    // The plan's script is for GNU ld, and one language of a project may be another compiler's.
+    let by_gnu_ld = compiler.dialect != Dialect::Zig && linker_choice(compiler).next().is_none();
+    if let Some(script) = plan.layout.as_ref().filter(|_| by_gnu_ld && !arguments.iter().any(other)) {
         let mut word = OsString::from("-Wl,-T,");
         word.push(script);
         line.0.push(word);

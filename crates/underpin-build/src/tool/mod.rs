@@ -137,7 +137,7 @@ pub struct ToolPlan {
     pub ld: Vec<String>,
     /// Objects that are linked first into every program.
     pub objects: Vec<PathBuf>,
-    /// A folder of headers that come before the C library's own, and after the project's.
+    /// A folder of headers for C that come before the C library's own, and after the project's.
     #[serde(default)]
     pub headers: Option<PathBuf>,
     /// A script for the linker beside its own.
@@ -282,10 +282,12 @@ fn expanded(
 ) -> Result<Invocation, ToolError> {
     let missing = |what| ToolError::Missing { what, target: plan.spec.to_string() };
     match tool {
-        Tool::Cc => Ok(cc::invoke(plan, plan.cc.as_ref().ok_or_else(|| missing("C compiler"))?, arguments, around)),
+        Tool::Cc => {
+            Ok(cc::invoke(plan, tool, plan.cc.as_ref().ok_or_else(|| missing("C compiler"))?, arguments, around))
+        }
         Tool::Cxx => {
             let missing = || plan.without_cxx.clone().map_or_else(|| missing("C++ compiler"), ToolError::Refused);
-            Ok(cc::invoke(plan, plan.cxx.as_ref().ok_or_else(missing)?, arguments, around))
+            Ok(cc::invoke(plan, tool, plan.cxx.as_ref().ok_or_else(missing)?, arguments, around))
         }
         Tool::Run => {
             let run = plan.portable.as_ref().map_or(&[][..], |portable| portable.run.as_slice());

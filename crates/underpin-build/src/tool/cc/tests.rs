@@ -200,3 +200,39 @@ fn every_source_of_a_compilation_by_zig_is_a_call_of_its_own() {
     assert_eq!(of(Dialect::Own, "-c a.c b.c"), None);
     assert_eq!(of(Dialect::Foreign, "-c a.c b.c"), None);
 }
+
+#[test]
+fn headers_are_for_c_alone_and_the_layout_for_gnu_ld_alone() {
+    let mut lld = compiler(Dialect::Foreign);
+    lld.start.push("-fuse-ld=lld".to_owned());
+    let plan = |compiler: Compiler| ToolPlan {
+        spec: spec(CLibrary::Musl, Linkage::Static),
+        cc: Some(compiler.clone()),
+        cxx: Some(compiler),
+        ar: Vec::new(),
+        ranlib: Vec::new(),
+        ld: Vec::new(),
+        headers: Some("/t/include".into()),
+        layout: Some("/t/layout.ld".into()),
+        objects: Vec::new(),
+        rust: None,
+        portable: None,
+        without_cxx: None,
+        strict: None,
+    };
+    let around =
+        Surroundings { folder: Path::new("/t"), linker: None, response: &|_| None, cxx_library: &|_| Vec::new() };
+    let has = |compiler: Compiler, tool, words: &[&str], word: &str| {
+        let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+        invoke(&plan(compiler), tool, &words, around).unwrap().arguments.iter().any(|other| other == word)
+    };
+    for dialect in [Dialect::Own, Dialect::Foreign, Dialect::Zig] {
+        assert!(has(compiler(dialect), Tool::Cc, &["-c", "a.c"], "/t/include"));
+        assert!(!has(compiler(dialect), Tool::Cxx, &["-c", "a.cc"], "/t/include"));
+        for tool in [Tool::Cc, Tool::Cxx] {
+            let laid_out = has(compiler(dialect), tool, &["a.o"], "-Wl,-T,/t/layout.ld");
+            assert_eq!(laid_out, dialect != Dialect::Zig, "{dialect:?}");
+        }
+    }
+    assert!(!has(lld, Tool::Cc, &["a.o"], "-Wl,-T,/t/layout.ld"));
+}
