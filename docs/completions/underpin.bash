@@ -125,7 +125,7 @@ _underpin() {
             return 0
             ;;
         underpin__subcmd__bench)
-            opts="-L -P -D -n -w -r -m -M -p -C -s -c -i -S -N -v -u -h -V --variant --malloc --bind --commits --build --project --env --parameter-list --parameter-scan --parameter-step-size --command-name --reference --aa --serve --load --rate --connections --duration --warmup-load --load-threads --header --body --ready-timeout --load-timeout --suite --filter --quick --resume --target --suite-source --list-suites --warmup --runs --min-runs --max-runs --min-benchmarking-time --budget --until --memory-runs --settle --timeout --counters --seed --prepare --conclude --setup --cleanup --ignore-failure --shell --input --output --show-output --baseline --gate --any-machine --store --verbose --json --export-json --export-csv --export-markdown --export-asciidoc --export-orgmode --time-unit --export-html --style --sort --reference-name --save --debug-mode --color --help --version"
+            opts="-L -P -D -n -w -r -m -M -p -C -s -c -i -S -N -v -u -h -V --variant --malloc --bind --commits --build --project --env --parameter-list --parameter-scan --parameter-step-size --command-name --reference --aa --serve --load --rate --connections --duration --warmup-load --load-threads --header --body --ready-timeout --load-timeout --suite --filter --quick --resume --target --goal --suite-source --list-suites --warmup --runs --min-runs --max-runs --min-benchmarking-time --budget --until --memory-runs --settle --timeout --counters --seed --prepare --conclude --setup --cleanup --ignore-failure --shell --input --output --show-output --baseline --gate --any-machine --store --verbose --json --export-json --export-csv --export-markdown --export-asciidoc --export-orgmode --time-unit --export-html --style --sort --reference-name --save --debug-mode --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -249,6 +249,10 @@ _underpin() {
                     ;;
                 --target)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --goal)
+                    COMPREPLY=($(compgen -W "speed memory balanced" -- "${cur}"))
                     return 0
                     ;;
                 --suite-source)

@@ -455,6 +455,7 @@ set edit:completion:arg-completer[underpin] = {|@words|
             cand --suite 'Compare the builds of --build (glibc,musl if not given) by suites of our own instead of a command: alloc, libc, os, system, cpu, or all'
             cand --filter 'With --suite: only the row of this name; if there is none, those whose names have this text, or match it with `*` for any text. `SUITE:TEXT` is for one suite alone (may be repeated)'
             cand --target 'With --suite: build for another processor and run under its user emulation (qemu-user); the figures say so and are not compared'
+            cand --goal 'With --suite: what the allocators of static musl builds are chosen and set for, as in `underpin build` (balanced if not given)'
             cand --suite-source 'Measure the rows of a suite by the programs of the benchmark that it was made after, built from its sources in a folder of yours: libc-bench, lmbench, unixbench or coremark (may be repeated)'
             cand -w 'Runs of each variant before the first timed one'
             cand --warmup 'Runs of each variant before the first timed one'

@@ -462,6 +462,9 @@ complete -c underpin -n "__fish_underpin_using_subcommand bench" -l load-timeout
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l suite -d 'Compare the builds of --build (glibc,musl if not given) by suites of our own instead of a command: alloc, libc, os, system, cpu, or all' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l filter -d 'With --suite: only the row of this name; if there is none, those whose names have this text, or match it with `*` for any text. `SUITE:TEXT` is for one suite alone (may be repeated)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l target -d 'With --suite: build for another processor and run under its user emulation (qemu-user); the figures say so and are not compared' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l goal -d 'With --suite: what the allocators of static musl builds are chosen and set for, as in `underpin build` (balanced if not given)' -r -f -a "speed\t'Large caches'
+memory\t'The C library\'s own malloc: the least memory'
+balanced\t'Fast, with small caches'"
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l suite-source -d 'Measure the rows of a suite by the programs of the benchmark that it was made after, built from its sources in a folder of yours: libc-bench, lmbench, unixbench or coremark (may be repeated)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s w -l warmup -d 'Runs of each variant before the first timed one' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s r -l runs -d 'Timed runs of each variant; if not given, at least --min-runs, for 3 s each' -r

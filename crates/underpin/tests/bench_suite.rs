@@ -50,6 +50,18 @@ fn a_row_is_measured_under_every_build_and_its_program_reports_time_and_memory()
 }
 
 #[test]
+fn builds_are_made_for_the_goal_as_by_underpin_build() {
+    need!("cc", "musl-gcc");
+    let dir = Fixture::new();
+    let words = ["--suite", "libc", "--filter", "strlen", "--build", "musl", "--runs", "2", "--json"];
+    for (goal, usual) in [(&["--goal", "memory"][..], "system"), (&[], "mimalloc")] {
+        let document = document(&suite(&dir, &[&words[..], goal].concat()));
+        let described = document["builds"][0]["description"].as_str().unwrap();
+        assert!(described.contains(&format!("musl+{usual}")), "{described}");
+    }
+}
+
+#[test]
 fn a_row_that_fails_under_one_build_says_why_and_the_rest_goes_on() {
     need!("cc", "musl-gcc");
     let dir = Fixture::new();

@@ -26,15 +26,10 @@ What is known of the rows that stay slower:
   however the text ends. glibc's builds a deterministic automaton as it goes, which is faster where the match is found, and begins \
   again at each byte where there is none: the row's expression, `(a|b|c)*d*b`, over 1, 4 and 16 KiB of `a` without a `b` took \
   glibc 1.5, 59 and 982 ms, and musl 0.03, 0.14 and 0.8 ms (2026-11-24). That is why no other engine is linked in its place.
-- `putcgetc` and `putcgetc-unlocked`: glibc's headers inline the unlocked functions, musl's call them for each byte, \
-  and its streams have buffers of 1 KiB, not 4 KiB. A program that sets a larger one (`setvbuf`) gets a third of the time back. \
-  underpin does not: musl keeps the members of its `FILE` to itself, and an inlined copy that is wrong by one release would \
-  corrupt the stream.
 - `regex-compile`: 0.9 of the instructions are TRE's own, which makes a tree, tags and an automaton of the expression: 34,000 for \
   one compilation, glibc's 26,000 with its malloc (callgrind, 2026-11-24).
-- Dirty memory of `--goal memory`: the median is that of rows that allocate nothing, 12 KiB of the 32 that glibc's process has \
-  before its work: a page each for musl's variables, for mallocng's list of its groups, and for the stream through which the \
-  row's memory is read. More than glibc's have `malloc-tiny2` and `malloc-big2` (mallocng keeps freed groups of some sizes).
+- Dirty memory of `--goal memory`: the median is that of rows that allocate nothing. More than glibc's have `malloc-tiny2` and \
+  `malloc-big2` (mallocng keeps freed groups of some sizes).
 ";
 
 /// Measures and returns the page.
@@ -54,8 +49,10 @@ pub fn run() -> anyhow::Result<String> {
     let (all, seconds) = measure("all.json", &["--suite", "all", "--build", "glibc,musl"])?;
     let names = rows(&all, "libc", Some(LIBC_BENCH)).into_iter().filter_map(|row| row["row"].as_str());
     let names: Vec<&str> = names.flat_map(|row| ["--filter", row]).collect();
-    let (memory, _) =
-        measure("memory.json", &[&["--suite", "libc", "--build", "glibc,musl+system"][..], &names].concat())?;
+    let (memory, _) = measure(
+        "memory.json",
+        &[&["--suite", "libc", "--build", "glibc,musl", "--goal", "memory"][..], &names].concat(),
+    )?;
     // The last part takes as long again: what is there by then is kept.
     std::fs::write(PAGE, page(&load, &all, &memory, None, seconds)?).with_context(|| format!("cannot write {PAGE}"))?;
     let (same, _) = measure("same.json", &["--suite", "all", "--build", "glibc,glibc"])?;

@@ -194,13 +194,14 @@ pub enum Switch {
 }
 
 /// What an allocator is chosen and set for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum GoalName {
     /// Large caches
     Speed,
     /// The C library's own malloc: the least memory
     Memory,
     /// Fast, with small caches
+    #[default]
     Balanced,
 }
 

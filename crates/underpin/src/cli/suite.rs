@@ -1,5 +1,6 @@
 //! The options of `underpin bench --suite`.
 
+use crate::cli::GoalName;
 use clap::Args;
 use underpin_build::Processor;
 use underpin_suite::Suite;
@@ -70,6 +71,11 @@ pub struct SuiteArgs {
     /// not compared
     #[arg(long, value_name = "PROCESSOR", requires = "suites")]
     pub target: Option<Processor>,
+
+    /// With --suite: what the allocators of static musl builds are chosen and set for, as in `underpin build` (balanced if not
+    /// given)
+    #[arg(long, value_enum, value_name = "GOAL", requires = "suites")]
+    pub goal: Option<GoalName>,
 
     /// Measure the rows of a suite by the programs of the benchmark that it was made after, built from its sources in a
     /// folder of yours: libc-bench, lmbench, unixbench or coremark (may be repeated)

@@ -2,7 +2,7 @@
 
 use super::ResultPlan;
 use super::bench::fresh_seed;
-use crate::cli::BenchArgs;
+use crate::cli::{BenchArgs, GoalName};
 use anyhow::{Context, bail};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,6 +18,8 @@ pub struct SuitePlan {
     pub rows: Vec<&'static Row>,
     /// The builds as the user wrote them, each name once, and what they are; the first is the reference.
     pub builds: Vec<(String, SpecText)>,
+    /// What they are made for.
+    pub goal: GoalName,
     /// The originals whose programs measure the rows of their suites.
     pub originals: Vec<Original>,
     /// The processor, if not this machine's.
@@ -69,8 +71,9 @@ impl SuitePlan {
         let names: Vec<&str> = suites.iter().map(|suite| suite.name()).collect();
         let target = args.suites.target.filter(|target| Processor::host() != Some(*target));
         let on = target.map_or("here", Processor::name);
+        let goal = args.suites.goal.unwrap_or_default();
         let asked = format!(
-            "{:?}, {} of {text}, {:?}, quick {is_quick}, {on}",
+            "{:?}, {} of {text}, {goal:?}, {:?}, quick {is_quick}, {on}",
             args.suites.suite_source,
             names.join(","),
             args.suites.filter
@@ -83,6 +86,7 @@ impl SuitePlan {
         Ok(SuitePlan {
             rows,
             builds,
+            goal,
             originals,
             target,
             asked,

@@ -341,8 +341,8 @@ fn programs(plan: &SuitePlan, build: usize, recipe: &Recipe, sources: &Path, to:
         let stem = project.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_owned();
         let output = to.join(format!("{}.made", program.name)).join("");
         let args = BuildArgs::of(project, plan.builds[build].1, Vec::new(), output);
-        let (document, path, _) =
-            built(BuildArgs { words: program.words(), ..args }, &stem).with_context(|| program.name.to_owned())?;
+        let (document, path, _) = built(BuildArgs { goal: plan.goal, words: program.words(), ..args }, &stem)
+            .with_context(|| program.name.to_owned())?;
         fs::rename(&path, to.join(program.name)).with_context(|| format!("cannot move {}", path.display()))?;
         description = describe(&document);
     }

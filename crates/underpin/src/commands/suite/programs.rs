@@ -1,6 +1,6 @@
 //! The programs of the suites, built before anything is measured.
 
-use crate::cli::{BuildArgs, CompilerName};
+use crate::cli::{BuildArgs, CompilerName, GoalName};
 use crate::commands::build;
 use crate::commands::builds::unconfirmed;
 use crate::plan::{self, BuildPlan, SuitePlan};
@@ -46,7 +46,7 @@ impl Programs {
         let folder = tempfile::Builder::new().prefix("underpin-suites-").tempdir()?;
         let place = folder.path().canonicalize()?;
         let suites = plan.suites();
-        let kind = Kind { target: plan.target, ..Kind::default() };
+        let kind = Kind { target: plan.target, goal: plan.goal, ..Kind::default() };
         let (mut made, mut builds, mut emulators) = (BTreeMap::new(), Vec::new(), Vec::new());
         for (index, (text, spec)) in plan.builds.iter().enumerate() {
             let (mut description, mut emulator) = (None, None);
@@ -138,6 +138,8 @@ fn of_suite(
 pub struct Kind {
     /// The processor, if not this machine's.
     pub target: Option<Processor>,
+    /// What they are made for.
+    pub goal: GoalName,
     /// The compiler, if one was named.
     pub compiler: Option<CompilerName>,
     /// They run in a guest, and nothing here has to run them.
@@ -146,7 +148,8 @@ pub struct Kind {
 
 impl Kind {
     fn args(&self, project: PathBuf, spec: SpecText, output: PathBuf) -> BuildArgs {
-        BuildArgs { target: self.target, cc: self.compiler, ..BuildArgs::of(project, spec, Vec::new(), output) }
+        let usual = BuildArgs::of(project, spec, Vec::new(), output);
+        BuildArgs { target: self.target, goal: self.goal, cc: self.compiler, ..usual }
     }
 }
 

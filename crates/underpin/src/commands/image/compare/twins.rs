@@ -162,5 +162,5 @@ impl Twin {
 fn kind(plan: &ImageComparePlan) -> anyhow::Result<Kind> {
     let processor: Processor = plan.target.processor().parse()?;
     let target = (Processor::host() != Some(processor)).then_some(processor);
-    Ok(Kind { target, compiler: plan.toolchain, in_guest: true })
+    Ok(Kind { target, compiler: plan.toolchain, in_guest: true, ..Kind::default() })
 }
