@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::PathBuf;
 use underpin_fuse::{Closure, Content, Names};
 use underpin_resolve::{Depth, Environment, HostRoot, Resolver};
-use underpin_rewrite::{Edits, RewriteOptions};
+use underpin_rewrite::{Edits, Rename, RewriteOptions};
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
@@ -55,7 +55,8 @@ fn main() {
     }
     let mut needed: Vec<BString> = vec![file.to_str().unwrap().into()];
     needed.extend(fused.program_needs.iter().cloned());
-    let edits = Edits { needed: Some(needed), ..Edits::default() };
+    let renames = fused.renames.iter().cloned().map(|(from, to)| Rename { from, to }).collect();
+    let edits = Edits { needed: Some(needed), renames, ..Edits::default() };
     let rewrite = underpin_rewrite::rewrite(&contents[0].bytes, &edits, &RewriteOptions::default()).unwrap();
     let copy = folder.join(PathBuf::from(&program).file_name().unwrap());
     std::fs::write(&copy, rewrite.apply(&contents[0].bytes)).unwrap();

@@ -78,6 +78,8 @@ pub struct Member<'a> {
     pub needs: Vec<usize>,
     /// Whether a search path of a file led to it, and not the cache or a default directory.
     pub by_path: bool,
+    /// Whether it is the program's loader, which is there already: opened by a second path, it would be mapped twice.
+    pub is_loader: bool,
     /// Whether the caller keeps it shared (a policy, a file beside it), and why.
     pub keep: Option<String>,
 }
@@ -125,6 +127,7 @@ impl<'a> Closure<'a> {
                 modified: content.modified,
                 needs: needs(index).collect(),
                 by_path: matches!(object.found, Found::Rpath { .. } | Found::Runpath { .. } | Found::LibraryPath),
+                is_loader: matches!(object.found, Found::Interpreter),
                 keep: None,
             }
         });
@@ -163,6 +166,8 @@ pub struct Fused {
     pub links: Vec<BString>,
     /// The new DT_NEEDED of the program, the fused library left out: it comes first.
     pub program_needs: Vec<BString>,
+    /// The names that it holds otherwise than before, there and in the `vn_file` of needed versions: old and new.
+    pub renames: Vec<(BString, BString)>,
     /// What each symbolic relocation of a member was bound to.
     pub bindings: Vec<Binding>,
     /// What the file does, to tell whether another program can use it.

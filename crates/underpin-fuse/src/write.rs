@@ -12,9 +12,9 @@ use crate::sections::{
     SHT_DYNAMIC, SHT_FINI_ARRAY, SHT_INIT_ARRAY, SHT_NOBITS, SHT_NOTE, SHT_PROGBITS, SHT_STRTAB, SHT_SYMTAB, SYMBOL,
 };
 use crate::tables::{Maker, Tables};
-use crate::{Closure, Fused, Names, Plan, Refusal, answers, frames, note, property, protect, segments};
+use crate::{Closure, Fused, Member, Names, Plan, Refusal, answers, frames, note, property, protect, segments};
 use bstr::{BString, ByteSlice};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use underpin_elf::{Notes, SegmentKind};
 
 /// What is requested from outside, and by which name.
@@ -23,16 +23,18 @@ struct Requests {
     shared: Vec<BString>,
     /// The old names of members.
     own: Vec<BString>,
+    /// DT_NEEDED of the program, the fused file left out.
     program: Vec<BString>,
+    /// Names of objects that stay shared, in DT_NEEDED and `vn_file`, and what the fused file has in their places.
+    renamed: BTreeMap<BString, BString>,
+    /// The same of the program.
+    program_renamed: BTreeMap<BString, BString>,
     /// Where to search, the folder of links left out.
     path: Vec<BString>,
 }
 
 pub(crate) fn write(closure: &Closure, objects: &[Object], plan: &Plan, names: &Names) -> Result<Fused, Refusal> {
-    let mut requests = requests(closure, objects, plan);
-    if names.only_links {
-        requests.path.clear();
-    }
+    let requests = requests(closure, objects, plan, names);
     let mut notes = merged(closure, objects, plan);
     let needed = (requests.shared.len() + requests.own.len()) as u64;
     let properties = property::of_all(objects, &plan.members);
@@ -52,7 +54,7 @@ pub(crate) fn write(closure: &Closure, objects: &[Object], plan: &Plan, names: &
         soname: &names.soname,
         section: &|object, at| members.index(object, at),
         is_member: &|name| names_of_members.contains(name),
-        request: &|name| name.to_vec(),
+        request: &|name| requests.renamed.get(name.as_bstr()).map_or_else(|| name.to_vec(), |path| path.to_vec()),
     };
     let mut tables = maker.make(&relocated.outside);
     let arrays = Arrays::new(closure, objects, &layout, &mut relocated).map_err(malformed)?;
@@ -66,11 +68,12 @@ pub(crate) fn write(closure: &Closure, objects: &[Object], plan: &Plan, names: &
     let bytes = writer.file(&mut tables, &mut relocated, &arrays, &frames, &notes, members)?;
     let asks = Asks { needs: &requests.shared, names: &requests.own, search: &requests.path, opened: &opened };
     let meaning = Meaning::new(closure, plan, &layout, &relocated.bindings, &tables, &asks);
-    let Requests { own: links, program: program_needs, .. } = requests;
-    Ok(Fused { bytes, links, program_needs, bindings: relocated.bindings, meaning })
+    let Requests { own: links, program: program_needs, program_renamed: renames, .. } = requests;
+    let renames = renames.into_iter().collect();
+    Ok(Fused { bytes, links, program_needs, renames, bindings: relocated.bindings, meaning })
 }
 
-fn requests(closure: &Closure, objects: &[Object], plan: &Plan) -> Requests {
+fn requests(closure: &Closure, objects: &[Object], plan: &Plan, names: &Names) -> Requests {
     let is_member = |index: usize| plan.members.contains(&index);
     let mut own: Vec<BString> = Vec::new();
     for &member in &plan.members {
@@ -78,25 +81,52 @@ fn requests(closure: &Closure, objects: &[Object], plan: &Plan) -> Requests {
     }
     own.sort();
     own.dedup();
-    let wanted: HashSet<usize> =
-        plan.members.iter().flat_map(|&member| closure.objects[member].needs.clone()).collect();
-    // The name that others use, from the object's own names: the first one requested.
+    let wanted = wanted(closure, plan);
+    let path = if names.only_links { Vec::new() } else { search_path(closure, objects, plan, &wanted) };
+    let dynamic = objects[0].elf.dynamic.as_ref();
+    let program_searches = dynamic.is_some_and(|dynamic| dynamic.runpath.is_some() || dynamic.rpath.is_some());
     let mut shared: Vec<BString> = Vec::new();
-    for index in 1..objects.len() {
+    let (mut renamed, mut program_renamed) = (BTreeMap::new(), BTreeMap::new());
+    for index in (1..objects.len()).filter(|&index| !is_member(index)) {
+        let object = &closure.objects[index];
+        let to = |searches| requested_by_path(object, searches, names).then(|| object.path.clone());
+        let paths = |path: BString| object.names.iter().map(move |name| (name.clone(), path.clone()));
+        program_renamed.extend(to(program_searches).into_iter().flat_map(paths));
         if wanted.contains(&index)
-            && !is_member(index)
-            && let Some(name) = closure.objects[index].names.first()
+            // The name that others use, from the object's own names: the first one requested.
+            && let Some(name) = object.names.first()
         {
-            shared.push(name.clone());
+            let path = to(!path.is_empty());
+            shared.push(path.clone().unwrap_or_else(|| name.clone()));
+            renamed.extend(path.into_iter().flat_map(paths));
         }
     }
-    let program = objects[0]
-        .needed
-        .iter()
-        .filter(|name| !own.iter().any(|own| own == **name))
-        .map(|name| BString::from(*name))
-        .collect();
-    Requests { shared, own, program, path: search_path(closure, objects, plan, &wanted) }
+    let program = objects[0].needed.iter().map(|name| BString::from(*name)).filter(|name| !own.contains(name));
+    let program = program.map(|name| program_renamed.get(&name).unwrap_or(&name).clone()).collect();
+    Requests { shared, own, program, renamed, program_renamed, path }
+}
+
+/// What members need, and what that needs where it stays shared: requested in the order of the closure, each comes where it
+/// came before in the scope, and none searches for another.
+fn wanted(closure: &Closure, plan: &Plan) -> HashSet<usize> {
+    let mut wanted = HashSet::new();
+    let mut open = plan.members.clone();
+    while let Some(index) = open.pop() {
+        for &needed in &closure.objects[index].needs {
+            if wanted.insert(needed) && !plan.members.contains(&needed) {
+                open.push(needed);
+            }
+        }
+    }
+    wanted
+}
+
+/// Whether a library that stays shared is requested by its path, so that no start searches for it: where a search path of a
+/// file led to it, or would be gone through in vain before the loader's own folders. What a policy keeps shared (drivers)
+/// is found there by its name, as before, because a machine has its own. A bundle moves.
+fn requested_by_path(object: &Member, searches: bool, names: &Names) -> bool {
+    let found = object.by_path || (searches && object.keep.is_none());
+    found && !object.is_loader && !names.only_links && object.path.starts_with(b"/")
 }
 
 /// Where members would have searched: the folders of shared libraries that they need and a path led to, and the lists of

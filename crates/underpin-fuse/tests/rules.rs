@@ -285,6 +285,30 @@ fn what_a_shared_library_between_members_needs_stays_shared_too() {
 }
 
 #[test]
+fn what_stays_shared_is_not_searched_for_where_a_path_led_to_it() {
+    for target in Target::all() {
+        let fixture = Fixture::new();
+        fixture.write("versions", "V { global: middle; local: *; };");
+        target.library(&fixture, "low", "int low(void) { return 1; }", &[]);
+        let file = "#define _GNU_SOURCE\n#include <dlfcn.h>\nint low(void);\nint middle(void) { Dl_info i; void *m; return low() + dladdr1((void *) middle, &i, &m, RTLD_DL_LINKMAP); }";
+        target.library(&fixture, "middle", file, &["-llow", "-Wl,--version-script=versions"]);
+        target.library(&fixture, "high", "int middle(void); int high(void) { return middle(); }", &["-lmiddle"]);
+        target.library(&fixture, "other", "int other(void) { return 5; }", &[]);
+        let main = "#include <stdio.h>\nint high(void), other(void), middle(void);\n\
+            int main(void) { printf(\"%d\\n\", high() + other() + middle()); return 0; }";
+        let (trial, output) = prove(target, &fixture, main, &["-lhigh", "-lother", "-lmiddle"]);
+        assert_eq!((trial.members.len(), output.as_str()), (2, "9\n"));
+        // The names of members are found in the folder of links, libc's by its system.
+        let searched = trial.searched(&fixture);
+        let of_the_fixture: Vec<&str> = ["high", "low", "middle", "other"]
+            .into_iter()
+            .filter(|name| searched.contains(&format!("lib{name}.so")))
+            .collect();
+        assert_eq!(of_the_fixture, ["high", "other"], "{searched:?}");
+    }
+}
+
+#[test]
 fn a_unique_symbol_is_one_in_the_process_whatever_version_was_asked_for() {
     for target in Target::all() {
         let fixture = Fixture::new();

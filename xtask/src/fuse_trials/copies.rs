@@ -3,9 +3,14 @@
 use crate::bench::measure::Contestant;
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// The folders of a prefix.
+const BESIDE: [&str; 3] = ["lib", "libexec", "share"];
 
 /// What `bind --fuse` makes of a program.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,13 +58,23 @@ pub fn installed(program: &str) -> Option<PathBuf> {
     path.canonicalize().ok()
 }
 
-/// A copy of a program in a folder that is made for it.
+/// A copy of a program in a folder that is made for it, with what is beside the program's folder beside the copy's: some
+/// search for their libraries there (`$ORIGIN/../lib`).
 ///
 /// # Errors
 /// If it cannot be written.
 pub fn copied(program: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
-    fs::create_dir_all(folder)?;
-    let copy = folder.join(program.file_name().context("a program without a name")?);
+    let own = program.parent().context("a program without a folder")?;
+    let bin = folder.join(own.file_name().unwrap_or(OsStr::new("bin")));
+    fs::create_dir_all(&bin)?;
+    let prefix = own.parent().unwrap_or(own);
+    for beside in BESIDE.iter().map(|name| prefix.join(name)).filter(|beside| beside.is_dir() && beside != own) {
+        let link = folder.join(beside.file_name().unwrap_or_default());
+        if link.symlink_metadata().is_err() {
+            symlink(&beside, &link)?;
+        }
+    }
+    let copy = bin.join(program.file_name().context("a program without a name")?);
     fs::copy(program, &copy).with_context(|| format!("cannot copy {}", program.display()))?;
     Ok(copy)
 }
@@ -154,6 +169,21 @@ mod tests {
         let refused = json!({"outcome": "refused", "reason": "set-user-ID"});
         assert_eq!(made(&refused, program).unwrap(), Made::Refused("set-user-ID".into()));
         assert!(made(&json!({"outcome": "merged"}), program).is_err());
+    }
+
+    #[test]
+    fn a_copy_finds_what_is_beside_the_folder_of_the_program() {
+        let folder = tempfile::tempdir().unwrap();
+        let prefix = folder.path().join("prefix");
+        for name in ["bin", "lib"] {
+            fs::create_dir_all(prefix.join(name)).unwrap();
+        }
+        fs::write(prefix.join("bin/app"), "app").unwrap();
+        fs::write(prefix.join("lib/libapp.so"), "library").unwrap();
+        for _ in 0..2 {
+            let copy = copied(&prefix.join("bin/app"), &folder.path().join("copy")).unwrap();
+            assert_eq!(fs::read(copy.parent().unwrap().join("../lib/libapp.so")).unwrap(), b"library");
+        }
     }
 
     #[test]

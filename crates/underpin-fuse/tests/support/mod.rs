@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use underpin_fuse::{Binding, Closure, Content, Kept, Names};
 use underpin_resolve::{Depth, Environment, HostRoot, Resolver};
-use underpin_rewrite::{Edits, RewriteOptions};
+use underpin_rewrite::{Edits, Rename, RewriteOptions};
 use underpin_test_support::{Fixture, Output, missing, skip};
 
 /// The processor that a fixture is built for, and how it runs here.
@@ -144,7 +144,8 @@ pub fn fuse(target: Target, fixture: &Fixture, program: &Path) -> Trial {
     }
     let mut needed: Vec<BString> = vec![file.to_str().expect("UTF-8").into()];
     needed.extend(fused.program_needs.iter().cloned());
-    let edits = Edits { needed: Some(needed), ..Edits::default() };
+    let renames = fused.renames.iter().cloned().map(|(from, to)| Rename { from, to }).collect();
+    let edits = Edits { needed: Some(needed), renames, ..Edits::default() };
     let rewrite = underpin_rewrite::rewrite(&contents[0].bytes, &edits, &RewriteOptions::default()).expect("a rewrite");
     let name = program.file_name().expect("a name").to_str().expect("UTF-8");
     let copy = fixture.write(format!("{name}-fused"), rewrite.apply(&contents[0].bytes));
@@ -171,6 +172,13 @@ impl Trial {
         assert_eq!(before.stderr, own(&after.stderr));
         assert_eq!(before.code, Some(0), "{}", before.stderr);
         after.stdout
+    }
+
+    /// The names that the loader searches for at a start of the copy.
+    pub fn searched(&self, fixture: &Fixture) -> BTreeSet<String> {
+        let account = Output::of(&mut self.target.run(fixture, &self.copy, &[("LD_DEBUG", "libs")])).stderr;
+        let names = account.lines().filter_map(|line| line.split_once("find library=")?.1.split(' ').next());
+        names.map(str::to_owned).collect()
     }
 
     /// Compares what every reference of a member is bound to with the loader's own account; returns how many.

@@ -27,7 +27,7 @@ use underpin_fuse::{Fused, Kept, Refusal, note};
 use underpin_resolve::Environment;
 use underpin_rewrite::files::{self, Keep, Verifier};
 use underpin_rewrite::plan::Policy;
-use underpin_rewrite::{BoundObject, Edits, RewriteOptions, rewrite, undo};
+use underpin_rewrite::{BoundObject, Edits, Rename, RewriteOptions, rewrite, undo};
 
 /// With fewer libraries a start gains nothing that can be measured: docs/bench/fuse.md.
 pub const WORTH: usize = 10;
@@ -251,7 +251,8 @@ impl Merger {
     fn program(&self) -> anyhow::Result<Vec<u8>> {
         let mut needed: Vec<BString> = vec![self.file().as_os_str().as_bytes().into()];
         needed.extend(self.fused.program_needs.iter().cloned());
-        let edits = Edits { needed: Some(needed), ..Edits::default() };
+        let renames = self.fused.renames.iter().cloned().map(|(from, to)| Rename { from, to }).collect();
+        let edits = Edits { needed: Some(needed), renames, ..Edits::default() };
         let bound = bound(&self.merged, &self.fused.bytes, self.file())?;
         let options = RewriteOptions { bound, ..RewriteOptions::default() };
         let original = self.subject.original();
