@@ -173,17 +173,18 @@ mod tests {
 
     #[test]
     fn a_copy_finds_what_is_beside_the_folder_of_the_program() {
-        let folder = tempfile::tempdir().unwrap();
-        let prefix = folder.path().join("prefix");
+        let folder = crate::run::scratch("copies").unwrap();
+        let prefix = folder.join("prefix");
         for name in ["bin", "lib"] {
             fs::create_dir_all(prefix.join(name)).unwrap();
         }
         fs::write(prefix.join("bin/app"), "app").unwrap();
         fs::write(prefix.join("lib/libapp.so"), "library").unwrap();
         for _ in 0..2 {
-            let copy = copied(&prefix.join("bin/app"), &folder.path().join("copy")).unwrap();
+            let copy = copied(&prefix.join("bin/app"), &folder.join("copy")).unwrap();
             assert_eq!(fs::read(copy.parent().unwrap().join("../lib/libapp.so")).unwrap(), b"library");
         }
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]
