@@ -110,7 +110,7 @@ impl Plan {
         if work.to_str().is_none() {
             return Err(BuildError::CachePlace { folder: work, kind: "underpin" });
         }
-        let folder = work.join("tools");
+        let folder = work.join(crate::TOOLS);
         let choose = |project: &Project| toolchains.choose(&spec, request.compiler, project.needs(), &folder);
         let (project, toolchain) = match (choose(&project), project.without_cxx()) {
             (Err(_), Some(other)) => choose(&other).map(|toolchain| (other, toolchain))?,

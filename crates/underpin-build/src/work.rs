@@ -1,6 +1,8 @@
 //! The folder of a build: one run at a time works in it, and what a killed run left is not trusted.
 
 use crate::BuildError;
+use crate::sdk::TOOLS;
+use crate::toolchain::SUPPORT_ARCHIVE;
 use std::fmt;
 use std::fs::{self, File, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -10,9 +12,10 @@ use std::path::Path;
 const LOCK: &str = "lock";
 /// Exists while commands run. If the next run finds it, they were interrupted.
 const UNFINISHED: &str = "unfinished";
-/// Folders in which a tool cannot tell a file that is whole from one that it was writing when it was killed: make goes by
-/// times alone, and a copy may be missing files. cargo can (`target`).
-const NOT_TRUSTED: [&str; 6] = ["source", "mirror", "cmake", "meson", "installed", "root"];
+/// What a killed run may leave as it is: cargo can tell a file that is whole from one that it was writing (`target`), and
+/// the names of tools are written by [`write`] and [`link`] in one step, and read by builds that hold no lock (`tools`).
+/// Nothing else is trusted: make goes by times alone, a copy may be missing files, and `ar` reads the archive that it adds to.
+const TRUSTED: [&str; 4] = [LOCK, UNFINISHED, "target", TOOLS];
 
 /// The lock on a folder; it ends with this value, or with the process, however that ends.
 #[derive(Debug)]
@@ -71,12 +74,12 @@ pub(crate) fn begin(folder: &Path) -> Result<(), BuildError> {
     if mark.exists() {
         for entry in fs::read_dir(folder).map_err(BuildError::io(folder))? {
             let entry = entry.map_err(BuildError::io(folder))?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let kind = name.split(['-', '.']).next().unwrap_or_default();
-            if NOT_TRUSTED.contains(&kind) {
+            if !TRUSTED.iter().any(|name| entry.file_name() == *name) {
                 remove(&entry.path())?;
             }
         }
+        // The one file there that a command makes.
+        remove(&folder.join(TOOLS).join(SUPPORT_ARCHIVE))?;
     }
     fs::write(&mark, "").map_err(BuildError::io(&mark))
 }
@@ -148,21 +151,25 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_run_left_of_makes_results_is_removed_and_cargos_stays() {
+    fn of_what_a_killed_run_left_only_cargos_files_and_the_names_of_tools_are_trusted() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        for name in ["source-12", "cmake-12", "target", "tools"] {
+        for name in ["source-12", "cmake-12", "install", "target", TOOLS] {
             fs::create_dir(at(name)).unwrap();
             fs::write(at(name).join("half.o"), "half").unwrap();
         }
-        fs::write(at("source-12.list"), "").unwrap();
+        let archive = at(TOOLS).join(SUPPORT_ARCHIVE);
+        for file in [at("source-12.list"), at("find_object.o"), archive.clone()] {
+            fs::write(file, "half").unwrap();
+        }
         begin(folder.path()).unwrap();
         finish(folder.path());
         begin(folder.path()).unwrap();
-        assert!(at("source-12/half.o").exists(), "the run before had finished");
+        assert!(at("source-12/half.o").exists() && archive.exists(), "the run before had finished");
         begin(folder.path()).unwrap();
-        assert!(!at("source-12").exists() && !at("cmake-12").exists() && !at("source-12.list").exists());
-        assert!(at("target/half.o").exists() && at("tools/half.o").exists());
+        let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert!(left.iter().all(|name| TRUSTED.iter().any(|trusted| name == trusted)), "{left:?}");
+        assert!(at("target/half.o").exists() && at("tools/half.o").exists() && !archive.exists());
     }
 
     #[test]
