@@ -52,6 +52,14 @@ struct Run {
 /// # Errors
 /// If a command cannot be started or fails.
 pub fn interleaved(contestants: &[Contestant], rounds: usize) -> anyhow::Result<Vec<Sample>> {
+    interleaved_apart(contestants, rounds, Duration::ZERO)
+}
+
+/// The same with a pause before each timed run.
+///
+/// # Errors
+/// If a command cannot be started or fails.
+pub fn interleaved_apart(contestants: &[Contestant], rounds: usize, pause: Duration) -> anyhow::Result<Vec<Sample>> {
     let mut runs = vec![Vec::with_capacity(rounds * 2); contestants.len()];
     let first = contestants.iter().map(time).collect::<anyhow::Result<Vec<_>>>()?;
     for _ in 0..rounds {
@@ -60,6 +68,7 @@ pub fn interleaved(contestants: &[Contestant], rounds: usize) -> anyhow::Result<
             if first[index].wall < SHORT {
                 time(&contestants[index])?;
             }
+            std::thread::sleep(pause);
             runs[index].push(time(&contestants[index])?);
         }
     }

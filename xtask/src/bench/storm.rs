@@ -8,7 +8,7 @@ mod calls;
 pub mod slow;
 pub mod variants;
 
-use super::measure::{Contestant, interleaved};
+use super::measure::{Contestant, interleaved, interleaved_apart};
 use super::stats::{Estimate, Sample};
 use super::table::{self, Goal, Limit};
 use anyhow::Context;
@@ -95,7 +95,8 @@ fn measure(tools: &Tools, base: &Path, subject: Subject, rounds: usize) -> anyho
     let original = Calls::of(Path::new(subject.path), subject.argument, &log)?;
     let of = |variant: &Variant| Ok((variant.kind, Calls::of(&variant.program, subject.argument, &log)?));
     let calls = variants.iter().map(of).collect::<anyhow::Result<_>>()?;
-    let of = |variant: &Variant| Ok((variant.kind, Requests::of(&tools.slowfs, variant, subject.argument)?));
+    let of =
+        |variant: &Variant| Ok((variant.kind, Requests::of(&tools.slowfs, variant, subject.argument, Client::Fresh)?));
     let requests = variants.iter().map(of).collect::<anyhow::Result<_>>()?;
     println!("{}: timing", subject.path);
     let few = (rounds / 4).max(3);
@@ -123,7 +124,7 @@ pub fn on_slow(
     let contestants = contestants(variants, subject)?;
     // The first start brings the contents into the page cache, and to a warm client the names.
     interleaved(&contestants, 1)?;
-    let samples = interleaved(&contestants, rounds);
+    let samples = interleaved_apart(&contestants, rounds, client.pause());
     drop(mounted);
     Ok((contestants, samples?))
 }

@@ -13,6 +13,9 @@ pub const HEADING: &str = "## On a slow file system";
 const GOAL: f64 = 0.5;
 /// The forms; the one that the others are compared with is `bind`'s.
 const KINDS: [Kind; 3] = [Kind::Unbound, Kind::Bind, Kind::Fused];
+/// The clients. An unbound start takes longer than the second one remembers.
+const CLIENTS: [(&str, Client, &[Kind]); 2] =
+    [("each part of a path", Client::Fresh, &KINDS), ("each name once", Client::First, &[Kind::Bind, Kind::Fused])];
 
 /// Times of starts from `underpin-slowfs`: laid out as Spack does it, with absolute names, and fused.
 ///
@@ -24,11 +27,13 @@ pub fn measure(context: &Context) -> anyhow::Result<String> {
     let mut text = head(HEADING, "slow", context.rounds);
     writeln!(
         text,
-        "Trees as Spack has them (docs/bench/storm.md), on a file system that answers a lookup after 100 us, by a fresh client, \
-         which knows no name. Whole starts on the clock; runs interleave (ABBA). Lookups and opens are those that reach the file \
-         system in one start. The goal is at most {GOAL} of the time that `bind` leaves.\n\n\
-         | program | form | lookups | opens | start, ms | over `bind` | | runs |\n\
-         | --- | --- | --- | --- | --- | --- | --- | --- |"
+        "Trees as Spack has them (docs/bench/storm.md), on a file system that answers a lookup after 100 us, by two clients that \
+         know no name when the program is started. One asks for each part of a path at each use of it (lookupcache=none of \
+         nfs(5)); the other one remembers for the time of that start what it found, as NFS clients do unless told otherwise. Whole \
+         starts on the clock; runs interleave (ABBA). Lookups and opens are those that reach the file system in one start. The \
+         goal is at most {GOAL} of the time that `bind` leaves.\n\n\
+         | program | client asks for | form | lookups | opens | start, ms | over `bind` | | runs |\n\
+         | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
     )?;
     for subject in SUBJECTS {
         if Path::new(subject.path).exists() {
@@ -42,10 +47,28 @@ pub fn measure(context: &Context) -> anyhow::Result<String> {
 
 fn starts(tools: &Tools, subject: Subject, rounds: usize) -> anyhow::Result<String> {
     let scratch = Scratch::new()?;
-    let (variants, refused) = tools.variants(&scratch.path, subject, &KINDS)?;
-    let of = |variant: &Variant| Requests::of(&tools.slowfs, variant, subject.argument);
+    let (mut variants, refused) = tools.variants(&scratch.path, subject, &KINDS)?;
+    let mut text = String::new();
+    for (asks, client, kinds) in CLIENTS {
+        variants.retain(|variant| kinds.contains(&variant.kind));
+        text += &by_client(tools, &variants, subject, (asks, client), rounds)?;
+    }
+    for (kind, reason) in refused {
+        writeln!(text, "| {} | | {} | | | refused: {reason} | | missed | |", subject.path, kind.name())?;
+    }
+    Ok(text)
+}
+
+fn by_client(
+    tools: &Tools,
+    variants: &[Variant],
+    subject: Subject,
+    (asks, client): (&str, Client),
+    rounds: usize,
+) -> anyhow::Result<String> {
+    let of = |variant: &Variant| Requests::of(&tools.slowfs, variant, subject.argument, client);
     let requests = variants.iter().map(of).collect::<anyhow::Result<Vec<_>>>()?;
-    let samples = on_slow(tools, &variants, subject, Client::Fresh, rounds)?.1;
+    let samples = on_slow(tools, variants, subject, client, rounds)?.1;
     let mut text = String::new();
     let Some(bind) = variants.iter().position(|variant| variant.kind == Kind::Bind) else { return Ok(text) };
     for ((variant, requests), sample) in variants.iter().zip(&requests).zip(&samples) {
@@ -57,7 +80,7 @@ fn starts(tools: &Tools, subject: Subject, rounds: usize) -> anyhow::Result<Stri
         };
         writeln!(
             text,
-            "| {} | {} | {} | {} | {:.0} | {over} | {verdict} | {} |",
+            "| {} | {asks} | {} | {} | {} | {:.0} | {over} | {verdict} | {} |",
             subject.path,
             variant.kind.name(),
             requests.lookups,
@@ -65,9 +88,6 @@ fn starts(tools: &Tools, subject: Subject, rounds: usize) -> anyhow::Result<Stri
             sample.median().value * 1e3,
             sample.runs(),
         )?;
-    }
-    for (kind, reason) in refused {
-        writeln!(text, "| {} | {} | | | refused: {reason} | | missed | |", subject.path, kind.name())?;
     }
     Ok(text)
 }

@@ -8,26 +8,40 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 /// What a client of the file system remembers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Client {
     /// What it found before, as an NFS client within its attribute times; what it did not find it asks for again.
     Warm,
-    /// Nothing: a node on which the program starts for the first time.
+    /// Nothing: it asks for each part of a path at each use (`lookupcache=none` of nfs(5)).
     Fresh,
+    /// Nothing from before a start, and during it what it found: a node on which the program starts for the first time.
+    First,
 }
 
+/// How long [`Client::First`] remembers. Its starts take less, and are further apart.
+const REMEMBERED: Duration = Duration::from_secs(2);
+
 impl Client {
-    /// Options of `underpin-slowfs`: every request about a name or a file waits; contents, which are the same for all,
-    /// come from the page cache.
+    /// What the kernel may remember, as options of `underpin-slowfs`.
     fn options(self) -> &'static [&'static str] {
         match self {
-            Client::Warm => &["--lookup-delay", "100", "--entry-ttl", "3600", "--attr-ttl", "3600"],
-            Client::Fresh => &["--lookup-delay", "100"],
+            Client::Warm => &["--entry-ttl", "3600", "--attr-ttl", "3600"],
+            Client::Fresh => &[],
+            Client::First => &["--entry-ttl", "2", "--attr-ttl", "2"],
         }
     }
+
+    /// How long to wait before a start so that nothing is remembered from the last one.
+    pub fn pause(self) -> Duration {
+        if self == Client::First { REMEMBERED + Duration::from_millis(100) } else { Duration::ZERO }
+    }
 }
+
+/// Every request about a name or a file waits; contents, which are the same for all, come from the page cache.
+const DELAY: [&str; 2] = ["--lookup-delay", "100"];
 
 /// A tree moved aside, with the file system over the place where it was. Unmounted and put back when it is dropped.
 pub struct Mounted {
@@ -46,7 +60,7 @@ impl Mounted {
         fs::rename(&place, &aside)?;
         fs::create_dir(&place)?;
         let mut command = Command::new(slowfs);
-        command.arg(&aside).arg(&place).args(client.options()).stdin(Stdio::null()).stdout(Stdio::piped());
+        command.arg(&aside).arg(&place).args(DELAY).args(client.options()).stdin(Stdio::null()).stdout(Stdio::piped());
         command.stderr(Stdio::null());
         let mut server = command.spawn().with_context(|| format!("cannot start {}", slowfs.display()))?;
         let mut line = String::new();
@@ -74,7 +88,7 @@ impl Drop for Mounted {
     }
 }
 
-/// Requests of one start by a client that remembers nothing.
+/// Requests of one start by a client that knew nothing before it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Requests {
     /// Path components asked for.
@@ -90,7 +104,7 @@ impl Requests {
     ///
     /// # Errors
     /// If FUSE is not available or the program fails.
-    pub fn of(slowfs: &Path, variant: &Variant, argument: &str) -> anyhow::Result<Requests> {
+    pub fn of(slowfs: &Path, variant: &Variant, argument: &str, client: Client) -> anyhow::Result<Requests> {
         let (aside, counts) = (variant.folder.with_extension("aside"), variant.folder.with_extension("counts"));
         fs::rename(&variant.folder, &aside)?;
         fs::create_dir(&variant.folder)?;
@@ -98,6 +112,7 @@ impl Requests {
         command
             .arg(&aside)
             .arg(&variant.folder)
+            .args(client.options())
             .arg("--counts")
             .arg(&counts)
             .arg("--")
