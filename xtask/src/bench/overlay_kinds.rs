@@ -109,7 +109,7 @@ fn listed(pages: &[(String, String)]) -> String {
         let between = |start: &str, end: &str| {
             page.split_once(start).and_then(|(_, rest)| rest.split_once(end)).map_or("-", |(value, _)| value.trim())
         };
-        let vendor = between("processors (", ")");
+        let vendor = between("processors (", ")").split(',').next().unwrap_or_default();
         let kind = format!("{vendor}, family {}, {}", between("of family ", ","), between("overlay uses ", "."));
         let goal = |text: &str| between(text, "\n").split('|').nth(1).map_or("-", str::trim).to_owned();
         let _ = writeln!(
@@ -129,7 +129,7 @@ fn listed(pages: &[(String, String)]) -> String {
 mod tests {
     use super::*;
 
-    const PAGE: &str = "# Title\n\nMeasured on 2026-11-23 by `x`: 2 processors (AMD EPYC), Debian.\n\n\
+    const PAGE: &str = "# Title\n\nMeasured on 2026-11-23 by `x`: 2 processors (AMD EPYC, family 26, model 2), Debian.\n\n\
         The processor is of family 26, model 2; the overlay uses AVX-512.\n\n\
         | goal | measured | verdict |\n| --- | --- | --- |\n\
         | the worst function and size over glibc's | 1.465 (1.374 to 1.546) | **missed** |\n\

@@ -74,9 +74,10 @@ pub fn machine(title: &str, command: &str) -> String {
     let date = Command::new("date").args(["-u", "+%Y-%m-%d"]).output().map(|output| output.stdout).unwrap_or_default();
     let processors = std::thread::available_parallelism().map_or(0, usize::from);
     format!(
-        "# {title}\n\nMeasured on {} by `{command}`: {processors} processors ({}), {}, kernel {}.\n",
+        "# {title}\n\nMeasured on {} by `{command}`: {processors} processors ({}, model {}), {}, kernel {}.\n",
         String::from_utf8_lossy(&date).trim(),
-        processor(),
+        family(),
+        first("/proc/cpuinfo", "model\t"),
         first("/etc/os-release", "PRETTY_NAME="),
         std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim(),
     )
