@@ -5,7 +5,8 @@ use crate::layout::{DYNAMIC_ENTRIES, Layout, up};
 use crate::machine::{Kind, Processor};
 use crate::relocate::{NewReloc, Relocated};
 use crate::sections::{
-    SHT_DYNSYM, SHT_GNU_HASH, SHT_GNU_VERDEF, SHT_GNU_VERNEED, SHT_GNU_VERSYM, SHT_RELA, SHT_STRTAB, SYMBOL, Section,
+    SHT_DYNSYM, SHT_GNU_HASH, SHT_GNU_VERDEF, SHT_GNU_VERNEED, SHT_GNU_VERSYM, SHT_RELA, SHT_RELR, SHT_STRTAB, SYMBOL,
+    Section,
 };
 use crate::tables::Tables;
 use std::mem::take;
@@ -25,6 +26,9 @@ const DT_FINI_ARRAY: u64 = 26;
 const DT_INIT_ARRAYSZ: u64 = 27;
 const DT_FINI_ARRAYSZ: u64 = 28;
 const DT_FLAGS: u64 = 30;
+const DT_RELRSZ: u64 = 35;
+const DT_RELR: u64 = 36;
+const DT_RELRENT: u64 = 37;
 const DT_GNU_HASH: u64 = 0x6fff_fef5;
 const DT_VERSYM: u64 = 0x6fff_fff0;
 const DT_RELACOUNT: u64 = 0x6fff_fff9;
@@ -41,9 +45,11 @@ const DF_1_NODELETE: u64 = 8;
 
 /// The size of a relocation in bytes.
 const RELA: u64 = 24;
+/// The size of a word of the short form of relative ones.
+const RELR: u64 = 8;
 
 // The section is laid out before its entries are known: those that are not DT_NEEDED, and the one that ends it.
-const _: () = assert!(DYNAMIC_ENTRIES >= 29);
+const _: () = assert!(DYNAMIC_ENTRIES >= 32);
 
 /// The entries of the dynamic section.
 #[derive(Default)]
@@ -151,6 +157,16 @@ impl Loaded {
         dynamic.add(DT_GNU_HASH, hash.0);
         dynamic.add(DT_VERSYM, versym.0);
         dynstr
+    }
+
+    /// Takes the relative relocations in their short form, if there are any.
+    pub fn add_relative(&mut self, dynamic: &mut Dynamic, table: Vec<u8>) {
+        if !table.is_empty() {
+            let relr = self.put(b".relr.dyn", SHT_RELR, Link { entry: RELR, ..Link::default() }, table);
+            dynamic.add(DT_RELR, relr.0);
+            dynamic.add(DT_RELRSZ, relr.1);
+            dynamic.add(DT_RELRENT, RELR);
+        }
     }
 
     /// Takes the relocations; `dynsym` is the index of the section of symbols.

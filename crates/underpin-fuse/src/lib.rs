@@ -47,6 +47,7 @@ mod object;
 mod opened;
 mod property;
 mod protect;
+mod relative;
 mod relocate;
 mod sections;
 mod segments;

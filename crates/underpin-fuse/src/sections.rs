@@ -39,6 +39,7 @@ pub(crate) const SHT_NOBITS: u32 = 8;
 pub(crate) const SHT_DYNSYM: u32 = 11;
 pub(crate) const SHT_INIT_ARRAY: u32 = 14;
 pub(crate) const SHT_FINI_ARRAY: u32 = 15;
+pub(crate) const SHT_RELR: u32 = 19;
 pub(crate) const SHT_GNU_HASH: u32 = 0x6fff_fff6;
 pub(crate) const SHT_GNU_VERDEF: u32 = 0x6fff_fffd;
 pub(crate) const SHT_GNU_VERNEED: u32 = 0x6fff_fffe;

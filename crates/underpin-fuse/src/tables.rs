@@ -50,6 +50,8 @@ pub(crate) struct Maker<'m, 'a> {
     pub is_member: &'m dyn Fn(&[u8]) -> bool,
     /// The name by which the fused file requests an object that stays shared.
     pub request: &'m dyn Fn(&[u8]) -> Vec<u8>,
+    /// A file and a version of it that the loader must find, whether or not a symbol has it.
+    pub insists: Option<(&'a [u8], &'a [u8])>,
 }
 
 impl Tables {
@@ -94,7 +96,11 @@ impl<'a> Maker<'_, 'a> {
             self.push_export(export, &mut tables);
         }
         self.verdef(&definitions, &mut tables);
-        verneed(&needs, outside, self.request, &mut tables);
+        let strong = outside.iter().filter(|reference| !reference.weak);
+        let strong =
+            strong.filter_map(|reference| reference.version.and_then(|version| Some((version.file?, version.name))));
+        let strong = strong.chain(self.insists).map(|(file, name)| ((self.request)(file), name)).collect();
+        verneed(&needs, &strong, &mut tables);
         tables
     }
 
@@ -135,8 +141,9 @@ impl<'a> Maker<'_, 'a> {
             }
         }
         let mut needs = BTreeMap::new();
-        for Version { name, file, .. } in outside.iter().filter_map(|reference| reference.version) {
-            let Some(file) = file.filter(|file| !(self.is_member)(file)) else { continue };
+        let of_symbols = outside.iter().filter_map(|reference| reference.version);
+        let of_symbols = of_symbols.filter_map(|version| Some((version.file?, version.name)));
+        for (file, name) in of_symbols.chain(self.insists).filter(|(file, _)| !(self.is_member)(file)) {
             needs.entry(((self.request)(file), name.to_vec())).or_insert_with(|| {
                 next += 1;
                 next - 1
@@ -236,17 +243,8 @@ impl<'a> Maker<'_, 'a> {
     }
 }
 
-fn verneed(
-    needs: &BTreeMap<(Vec<u8>, Vec<u8>), u16>,
-    outside: &[Outside],
-    request: &dyn Fn(&[u8]) -> Vec<u8>,
-    tables: &mut Tables,
-) {
-    let strong: HashSet<(Vec<u8>, &[u8])> = outside
-        .iter()
-        .filter(|reference| !reference.weak)
-        .filter_map(|reference| reference.version.and_then(|version| Some((request(version.file?), version.name))))
-        .collect();
+/// `strong`: the files and versions without which the program does not start.
+fn verneed(needs: &BTreeMap<(Vec<u8>, Vec<u8>), u16>, strong: &HashSet<(Vec<u8>, &[u8])>, tables: &mut Tables) {
     let mut files: BTreeMap<&[u8], Vec<(&[u8], u16)>> = BTreeMap::new();
     for ((file, name), index) in needs {
         files.entry(file).or_default().push((name, *index));

@@ -12,7 +12,9 @@ use crate::sections::{
     SHT_DYNAMIC, SHT_FINI_ARRAY, SHT_INIT_ARRAY, SHT_NOBITS, SHT_NOTE, SHT_PROGBITS, SHT_STRTAB, SHT_SYMTAB, SYMBOL,
 };
 use crate::tables::{Maker, Tables};
-use crate::{Closure, Fused, Member, Names, Plan, Refusal, answers, frames, note, property, protect, segments};
+use crate::{
+    Closure, Fused, Member, Names, Plan, Refusal, answers, frames, note, property, protect, relative, segments,
+};
 use bstr::{BString, ByteSlice};
 use std::collections::{BTreeMap, HashSet};
 use underpin_elf::{Notes, SegmentKind};
@@ -44,6 +46,7 @@ pub(crate) fn write(closure: &Closure, objects: &[Object], plan: &Plan, names: &
     let scope = Scope::new(objects, &closure.initialisation);
     let relocator = Relocator { objects, paths: &paths, scope: &scope, layout: &layout };
     let mut relocated = relocator.run()?;
+    let insists = relative::permitted(closure, objects, plan, names.only_links);
     let malformed = |(object, error): (usize, Malformed)| Refusal::Malformed { path: paths[object].clone(), error };
     let members = MemberSections::new(objects, &layout, &paths);
     let names_of_members: HashSet<&[u8]> = requests.own.iter().map(|name| name.as_slice()).collect();
@@ -55,6 +58,7 @@ pub(crate) fn write(closure: &Closure, objects: &[Object], plan: &Plan, names: &
         section: &|object, at| members.index(object, at),
         is_member: &|name| names_of_members.contains(name),
         request: &|name| requests.renamed.get(name.as_bstr()).map_or_else(|| name.to_vec(), |path| path.to_vec()),
+        insists,
     };
     let mut tables = maker.make(&relocated.outside);
     let arrays = Arrays::new(closure, objects, &layout, &mut relocated).map_err(malformed)?;
@@ -65,7 +69,8 @@ pub(crate) fn write(closure: &Closure, objects: &[Object], plan: &Plan, names: &
     for (note, member) in notes.iter_mut().zip(&plan.members) {
         note.base = layout.place_of(*member).map_or(0, |place| place.base);
     }
-    let bytes = writer.file(&mut tables, &mut relocated, &arrays, &frames, &notes, members)?;
+    let short = insists.map(|_| relative::take(&mut relocated, |at| writer.offset(at).is_some())).unwrap_or_default();
+    let bytes = writer.file(&mut tables, (&mut relocated, short), &arrays, &frames, &notes, members)?;
     let asks = Asks { needs: &requests.shared, names: &requests.own, search: &requests.path, opened: &opened };
     let meaning = Meaning::new(closure, plan, &layout, &relocated.bindings, &tables, &asks);
     let Requests { own: links, program: program_needs, program_renamed: renames, .. } = requests;
@@ -185,7 +190,7 @@ impl Writer<'_, '_> {
     fn file(
         &self,
         tables: &mut Tables,
-        relocated: &mut Relocated,
+        (relocated, short): (&mut Relocated, Vec<u8>),
         arrays: &Arrays,
         frames: &[(u64, u64)],
         notes: &[note::Merged],
@@ -201,6 +206,7 @@ impl Writer<'_, '_> {
             loaded.list.push(Section { align: 8, ..section });
         }
         let dynstr = loaded.add_lookup(&mut dynamic, tables);
+        loaded.add_relative(&mut dynamic, short);
         loaded.add_relocations(&mut dynamic, relocated, layout.processor, dynstr - 1);
         let too_far = || Refusal::Program { path: self.names.soname.clone(), why: "larger than 2 GiB".to_owned() };
         let frames = frames::bytes(frames, loaded.parts.at).ok_or_else(too_far)?;

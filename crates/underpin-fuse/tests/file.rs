@@ -8,9 +8,15 @@ use underpin_fuse::{Closure, Names, note};
 use underpin_test_support::{Fixture, Output, Random, need};
 
 fn three(target: Target, fixture: &Fixture) -> std::path::PathBuf {
+    three_with(target, fixture, "")
+}
+
+/// Three libraries; the second one has a further function.
+fn three_with(target: Target, fixture: &Fixture, function: &str) -> std::path::PathBuf {
     for name in ["one", "two", "three"] {
+        let function = if name == "two" { function } else { "" };
         let source = format!(
-            "#include <stdio.h>\nint {name}_data = 1; const char *const {name}_table[600] = {{ \"a\", \"b\" }}; static __thread int t = 3;\n\
+            "{function}\n#include <stdio.h>\nint {name}_data = 1; const char *const {name}_table[600] = {{ \"a\", \"b\" }}; static __thread int t = 3;\n\
              const void *{name}_place(void) {{ return {name}_table; }}\nint {name}(int n) {{ return n > 8 ? fprintf(stderr, \"x\") : {name}_data + t++; }}"
         );
         target.library(fixture, name, &source, &["-Wl,-z,relro"]);
@@ -48,11 +54,38 @@ fn the_note_names_each_member_as_it_was() {
     assert_eq!(note::read(&std::fs::read(&trial.program).expect("a program")), None);
 }
 
+/// A function of glibc 2.36, which has DT_RELR; the one of an older release stands for all that do not.
+const NEW: &str = "unsigned arc4random(void); unsigned draw(void) { return arc4random() & 0; }";
+
+#[test]
+fn relative_relocations_are_short_where_a_member_asks_for_a_glibc_that_knows_them() {
+    need!("readelf");
+    for target in Target::all() {
+        for (function, short) in [("", false), (NEW, true)] {
+            let fixture = Fixture::new();
+            let trial = fuse(target, &fixture, &three_with(target, &fixture, function));
+            let text = fixture.must("readelf", ["-dVW", trial.file.to_str().expect("UTF-8")]);
+            assert_eq!(text.contains("(RELR)"), short, "{text}");
+            assert_eq!(text.contains("GLIBC_ABI_DT_RELR"), short, "{text}");
+            let count = text.lines().find_map(|line| line.split_once("(RELACOUNT)")?.1.trim().parse::<u64>().ok());
+            assert!(if short { count == Some(0) } else { count > Some(6) }, "{text}");
+            trial.same(&fixture, &[]);
+            assert_eq!(trial.same(&fixture, &["maps"]), "r--p\nr--p\nr--p\n");
+        }
+    }
+}
+
 #[test]
 fn it_starts_after_what_tools_do_to_it_and_readelf_finds_no_fault() {
     need!("readelf", "strip", "objcopy", "eu-strip", "patchelf");
+    for function in ["", NEW] {
+        tools(function);
+    }
+}
+
+fn tools(function: &str) {
     let fixture = Fixture::new();
-    let trial = fuse(NATIVE, &fixture, &three(NATIVE, &fixture));
+    let trial = fuse(NATIVE, &fixture, &three_with(NATIVE, &fixture, function));
     let file = trial.file.to_str().expect("UTF-8");
     let said = Output::of(fixture.command("readelf").args(["-aW", file]));
     assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""));
