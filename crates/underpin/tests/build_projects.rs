@@ -128,6 +128,12 @@ fn variables_for_another_build_stay_valid_after_the_command() {
     let built = Output::of(Command::new("sh").args(["-ec", &script]).current_dir(fixture.path()));
     assert_eq!(built.code, Some(0), "{}", built.stderr);
     assert_eq!(ran(&fixture.join("a")), "ran\n");
+    // What a build script of Rust compiles for this machine is not for musl: the crate cc looks for HOST_CC before CC.
+    let script = format!("{}\n$HOST_CC a.c -o here", output.stdout);
+    let built = Output::of(Command::new("sh").args(["-ec", &script]).current_dir(fixture.path()));
+    assert_eq!(built.code, Some(0), "{}", built.stderr);
+    let headers = fixture.must("readelf", ["-lW", "here"]);
+    assert!(headers.contains("ld-linux"), "{headers}");
 }
 
 #[test]

@@ -108,15 +108,18 @@ pub fn around(context: &Context<'_>) -> Vec<(String, String)> {
             variables.push(("PKG_CONFIG_LIBDIR".to_owned(), empty_root(context)));
         }
     }
-    if Processor::host() != Some(context.spec.processor) {
-        for (name, tool) in [("CC_FOR_BUILD", "cc"), ("BUILD_CC", "cc"), ("HOSTCC", "cc")] {
-            if let (None, Some(path)) = (std::env::var_os(name), find(tool)) {
-                variables.push((name.to_owned(), path.display().to_string()));
-            }
+    let is_foreign = Processor::host() != Some(context.spec.processor);
+    // Build scripts of Rust compile for this machine too: the crate cc looks for these before CC, which is the target's.
+    let of_scripts = [("HOST_CC", "cc"), ("HOST_CXX", "c++"), ("HOST_AR", "ar")];
+    let of_makefiles = [("CC_FOR_BUILD", "cc"), ("BUILD_CC", "cc"), ("HOSTCC", "cc")];
+    let of_scripts = of_scripts.iter().filter(|_| is_foreign || !context.spec.uses_machines_libraries());
+    for (name, tool) in of_makefiles.iter().filter(|_| is_foreign).chain(of_scripts) {
+        if let (None, Some(path)) = (std::env::var_os(name), find(tool)) {
+            variables.push(((*name).to_owned(), path.display().to_string()));
         }
-        if let (None, Some(strip)) = (std::env::var_os("STRIP"), strip(context)) {
-            variables.push(("STRIP".to_owned(), strip));
-        }
+    }
+    if is_foreign && let (None, Some(strip)) = (std::env::var_os("STRIP"), strip(context)) {
+        variables.push(("STRIP".to_owned(), strip));
     }
     variables
 }

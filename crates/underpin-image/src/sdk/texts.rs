@@ -49,8 +49,10 @@ fn environment(wanted: &Wanted, kit: &Kit, manifest: &Manifest) -> String {
     {
         set(name, &named(manifest, tool));
     }
-    for name in ["CC_FOR_BUILD", "BUILD_CC", "HOSTCC"] {
-        set(name, &format!("${{{name}:-cc}}"));
+    // The last three are what build scripts of Rust look for before CC, when they compile for this machine.
+    let here = ["CC_FOR_BUILD", "BUILD_CC", "HOSTCC", "HOST_CC"].map(|name| (name, "cc"));
+    for (name, tool) in here.into_iter().chain([("HOST_CXX", "c++"), ("HOST_AR", "ar")]) {
+        set(name, &format!("${{{name}:-{tool}}}"));
     }
     set("PKG_CONFIG_LIBDIR", "\"$UNDERPIN_SDK/sysroot/usr/lib/pkgconfig\"");
     set("PKG_CONFIG_SYSROOT_DIR", "\"$UNDERPIN_SDK/sysroot\"");
