@@ -30,8 +30,8 @@ What is known of the rows that stay slower:
   one compilation, glibc's 26,000 with its malloc (callgrind, 2026-11-24).
 - `malloc-sparse` and `malloc-bubble`: 4 of the 6 to 8 % are mimalloc's own, the rest is memory that goes back while the rows run \
   (11 of 39 MiB), which `--goal speed` keeps (1.04 of glibc's time).
-- `thread-create-serial1`: 2,500 threads that nobody waits for, more than the 128 stacks that the overlay keeps track of. musl makes \
-  5 system calls for each, glibc 8; which of two processors a thread begins on moves the ratio between 0.94 and 1.22.
+- `thread-create-serial1`: 2,500 threads that nobody waits for. Creations and ends meet at musl's lock of its list of threads: with \
+  the overlay they spin there, since sleeping took 1.22 of glibc's time. What is left is which processor a thread begins on.
 - Dirty memory of `--goal memory`: the median is that of rows that allocate nothing. More than glibc's have `malloc-tiny2` and \
   `malloc-big2` (mallocng keeps freed groups of some sizes).
 ";
