@@ -42,7 +42,7 @@ pub(super) fn recipe(setting: &Setting) -> Recipe {
         if row == "core-n" {
             options.extend(threads.clone());
         }
-        Program { name, sources: SOURCES.to_vec(), options }
+        Program { name, sources: SOURCES.to_vec(), takes_the_folder: false, options }
     };
     let run = |(name, of): (&'static str, &'static str)| Run {
         name,

@@ -70,6 +70,7 @@ pub(super) fn recipe() -> Recipe {
     let program = Program {
         name: "libc-bench",
         sources: vec!["main.c", "malloc.c", "pthread.c", "regex.c", "stdio.c", "string.c", "utf8.c"],
+        takes_the_folder: true,
         options: owned(OPTIONS),
     };
     let run = Run {
@@ -98,14 +99,16 @@ pub(super) fn parse(run: &str, printed: &Printed<'_>) -> Result<Readings, ParseE
         return Err(ParseError::UnknownRun(run.to_owned()));
     }
     let mut found: Vec<(&Test, f64, MemoryLeft)> = Vec::new();
-    let mut open: Option<&Test> = None;
+    // The test whose figures come next; inside, `None` for a test that only a fork has.
+    let mut open: Option<Option<&Test>> = None;
     for line in whole_lines(RUN, printed.stdout, FIGURES)? {
         let begun = TESTS.iter().find(|test| test.label == line);
         match (open, begun) {
-            (None, Some(test)) if !found.iter().any(|(known, ..)| known.label == test.label) => open = Some(test),
+            (None, Some(test)) if !found.iter().any(|(known, ..)| known.label == test.label) => open = Some(Some(test)),
+            (None, None) if is_label(line) => open = Some(None),
             (Some(test), None) => {
                 let (seconds, memory) = figures(line).ok_or_else(|| ParseError::line(RUN, line, FIGURES))?;
-                found.push((test, seconds, memory));
+                found.extend(test.map(|test| (test, seconds, memory)));
                 open = None;
             }
             _ => return Err(ParseError::line(RUN, line, FIGURES)),
@@ -115,6 +118,11 @@ pub(super) fn parse(run: &str, printed: &Printed<'_>) -> Result<Readings, ParseE
         return Err(ParseError::missing(RUN, printed.stdout, FIGURES));
     }
     Ok(readings(&found))
+}
+
+/// `b_environ_getenv (0)`: a test's function and its argument.
+fn is_label(line: &str) -> bool {
+    line.starts_with("b_") && line.contains(" (") && line.ends_with(')')
 }
 
 fn readings(found: &[(&Test, f64, MemoryLeft)]) -> Readings {

@@ -175,7 +175,7 @@ fn program(name: &'static str) -> Program {
     if name == "lat_udp" {
         sources.push("lib_udp.c");
     }
-    Program { name, sources, options: owned(OPTIONS) }
+    Program { name, sources, takes_the_folder: false, options: owned(OPTIONS) }
 }
 
 /// Programs and their own files.

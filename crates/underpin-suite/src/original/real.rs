@@ -20,8 +20,11 @@ fn limited(seconds: Duration, program: &Path, folder: &Path) -> Command {
 }
 
 fn build(program: &Program, compiler: &str, words: &[&str], sources: &Path, to: &Path) {
+    let folder = sources.join(program.project()).parent().unwrap().to_owned();
+    let beside: Vec<String> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     let mut command = Command::new(compiler);
-    command.args(words).args(["-O2", program.project()]).args(program.words());
+    command.args(words).args(["-O2", program.project()]).args(program.words(&beside));
     let done = command.arg("-o").arg(to.join(program.name)).current_dir(sources).output().unwrap();
     assert!(done.status.success(), "{}: {}", program.name, String::from_utf8_lossy(&done.stderr));
 }

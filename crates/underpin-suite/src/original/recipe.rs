@@ -2,6 +2,7 @@
 
 use super::RowName;
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::Duration;
 
 /// What a recipe depends on besides the suite.
@@ -56,6 +57,8 @@ pub struct Program {
     pub name: &'static str,
     /// Its files, below the sources. The first is the project.
     pub sources: Vec<&'static str>,
+    /// Whether every other C file beside the first one belongs to it too: forks have more tests than the original.
+    pub takes_the_folder: bool,
     /// Options and libraries, which come behind the first file.
     pub options: Vec<String>,
 }
@@ -157,14 +160,23 @@ impl Program {
     }
 
     /// The words for the compiler, after `--`. Paths in them are relative to the sources, where the build must be
-    /// started.
+    /// started. `beside` are the names of the files in the first one's folder.
     #[must_use]
-    pub fn words(&self) -> Vec<String> {
+    pub fn words(&self, beside: &[String]) -> Vec<String> {
         // Libraries come last: an archive is searched for what is missing so far.
         let (libraries, options): (Vec<&String>, Vec<&String>) =
             self.options.iter().partition(|option| option.starts_with("-l"));
         let sources = self.sources.iter().skip(1).map(|path| (*path).to_owned());
+        let sources = sources.chain(self.further(beside));
         options.into_iter().cloned().chain(sources).chain(libraries.into_iter().cloned()).collect()
+    }
+
+    /// The C files beside the first one that are not named, if the program takes them, in the order of their names.
+    fn further(&self, beside: &[String]) -> BTreeSet<String> {
+        let folder = Path::new(self.project()).parent().unwrap_or(Path::new(""));
+        let of_c = beside.iter().filter(|name| self.takes_the_folder && name.ends_with(".c"));
+        let paths = of_c.filter_map(|name| folder.join(name).into_os_string().into_string().ok());
+        paths.filter(|path| !self.sources.contains(&path.as_str())).collect()
     }
 }
 

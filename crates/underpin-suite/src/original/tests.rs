@@ -193,15 +193,32 @@ fn the_words_of_a_build_have_options_then_sources_then_libraries() {
     let recipe = OriginalSuite::Coremark.recipe(&Setting { processors: 4, is_quick: false });
     let all = &recipe.programs[1];
     assert_eq!(all.project(), "core_main.c");
-    let words = all.words();
+    let words = all.words(&[]);
     let at = |word: &str| words.iter().position(|one| one == word).unwrap_or_else(|| panic!("{word} in {words:?}"));
     assert!(at("-DMULTITHREAD=4") < at("core_list_join.c") && at("posix/core_portme.c") < at("-lrt"));
     assert!(!words.contains(&"core_main.c".to_owned()));
     for program in OriginalSuite::ALL.iter().flat_map(|suite| suite.recipe(&Setting::default()).programs) {
         assert!(program.project().ends_with(".c"), "{program:?}");
-        let words = program.words();
+        let words = program.words(&[]);
         assert!(words.iter().all(|word| !["-static", "-march=native"].contains(&word.as_str())), "{program:?}");
     }
+}
+
+#[test]
+fn a_fork_of_libc_bench_with_more_files_and_tests_is_built_whole_and_its_own_tests_are_passed_over() {
+    let program = &OriginalSuite::LibcBench.recipe(&Setting::default()).programs[0];
+    let beside = ["Makefile", "utf8.c", "main.c", "environ.c"].map(str::to_owned);
+    let of_c = |word: &&String| word.ends_with("environ.c") || word.ends_with("utf8.c") || word.ends_with("main.c");
+    let words = program.words(&beside);
+    assert_eq!(words.iter().filter(of_c).collect::<Vec<_>>(), ["utf8.c", "environ.c"]);
+    let coremark = &OriginalSuite::Coremark.recipe(&Setting::default()).programs[0];
+    assert_eq!(coremark.words(&beside), coremark.words(&[]));
+
+    let more = "b_environ_getenv (0)\n  time: 0.002000000, virt: 160, res: 20, dirty: 16\n\n";
+    let parse =
+        |text: &str| OriginalSuite::LibcBench.parse("libc-bench", &Printed { stdout: text, ..Printed::default() });
+    assert_eq!(parse(&format!("{more}{}", LIBC_BENCH[0])), parse(LIBC_BENCH[0]));
+    assert!(parse(&format!("{}b_environ_getenv (0)\n", LIBC_BENCH[0])).is_err(), "its figures are missing");
 }
 
 #[test]

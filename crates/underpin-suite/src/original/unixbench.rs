@@ -134,6 +134,7 @@ pub(super) fn recipe(setting: &Setting) -> Recipe {
     let program = |(name, sources, more): &(&'static str, Words, Words)| Program {
         name,
         sources: sources.to_vec(),
+        takes_the_folder: false,
         options: owned(OPTIONS).into_iter().chain(owned(more)).collect(),
     };
     Recipe {

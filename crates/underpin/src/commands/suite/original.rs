@@ -339,12 +339,21 @@ fn programs(plan: &SuitePlan, build: usize, recipe: &Recipe, sources: &Path, to:
     for program in &recipe.programs {
         let project = sources.join(program.project());
         let stem = project.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_owned();
+        let beside = names(project.parent().unwrap_or(sources))?;
         let output = to.join(format!("{}.made", program.name)).join("");
         let args = BuildArgs::of(project, plan.builds[build].1, Vec::new(), output);
-        let (document, path, _) = built(BuildArgs { goal: plan.goal, words: program.words(), ..args }, &stem)
+        let (document, path, _) = built(BuildArgs { goal: plan.goal, words: program.words(&beside), ..args }, &stem)
             .with_context(|| program.name.to_owned())?;
         fs::rename(&path, to.join(program.name)).with_context(|| format!("cannot move {}", path.display()))?;
         description = describe(&document);
     }
     Ok(description)
+}
+
+/// The names of a folder's files.
+fn names(folder: &Path) -> anyhow::Result<Vec<String>> {
+    let names = fs::read_dir(folder).and_then(|entries| {
+        entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect::<std::io::Result<_>>()
+    });
+    names.with_context(|| format!("cannot read {}", folder.display()))
 }
