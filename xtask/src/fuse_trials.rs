@@ -14,6 +14,7 @@ mod section;
 mod slow;
 mod starts;
 mod window;
+mod work;
 
 use crate::bench::table;
 use crate::run;
@@ -46,6 +47,8 @@ struct Sum {
 pub enum Part {
     /// Outputs and bindings of many programs
     Programs,
+    /// What some leave at work
+    Work,
     /// Starts of some
     Starts,
     /// Starts up to the entry point
@@ -68,7 +71,8 @@ pub enum Part {
 type Measure = fn(&Context) -> anyhow::Result<String>;
 
 /// The parts behind the first, in the order of the page.
-const SECTIONS: [(Part, &str, Measure); 8] = [
+const SECTIONS: [(Part, &str, Measure); 9] = [
+    (Part::Work, work::HEADING, work::measure),
     (Part::Starts, starts::HEADING, starts::measure),
     (Part::Entry, entry::HEADING, entry::measure),
     (Part::Peers, peers::HEADING, peers::measure),
