@@ -133,22 +133,27 @@ impl Beside {
             writeln!(text, "| {name} | {original} | {} | {times:.2} | {} |", shown(ours), verdict(theirs, ours))?;
             apart.push((name, times));
         }
-        let is_within = |times: f64| (times - 1.0).abs() <= WITHIN;
-        for (name, cause) in CAUSES {
-            if apart.iter().any(|(of, times)| *of == name && !is_within(*times)) {
-                writeln!(text, "\n`{name}`: {cause}.")?;
-            }
-        }
-        let apart: Vec<f64> = apart.into_iter().map(|(_, times)| times).collect();
-        let within = apart.iter().filter(|times| is_within(**times)).count();
-        write!(text, "\n{within} of {} rows are within 15 %", apart.len())?;
-        if self.suite == "system" {
-            // The index is the geometric mean of the rows' rates over constants, which cancel out.
-            let mean = (apart.iter().map(|times| times.ln()).sum::<f64>() / apart.len() as f64).exp();
-            write!(text, "; the ratio of our two indices over that of the original's two: {:.3}", mean.recip())?;
-        }
-        Ok(text + ".\n")
+        Ok(text + &sum(self.suite, &apart)?)
     }
+}
+
+/// The causes of rows that are apart, and how many are not. Each row has our ratio over the original's.
+fn sum(suite: &str, apart: &[(&str, f64)]) -> anyhow::Result<String> {
+    let mut text = String::new();
+    let is_within = |times: f64| (times - 1.0).abs() <= WITHIN;
+    for (name, cause) in CAUSES {
+        if apart.iter().any(|(of, times)| *of == name && !is_within(*times)) {
+            writeln!(text, "\n`{name}`: {cause}.")?;
+        }
+    }
+    let within = apart.iter().filter(|(_, times)| is_within(*times)).count();
+    write!(text, "\n{within} of {} rows are within 15 %", apart.len())?;
+    if suite == "system" {
+        // The index is the geometric mean of the rows' rates over constants, which cancel out.
+        let mean = (apart.iter().map(|(_, times)| times.ln()).sum::<f64>() / apart.len() as f64).exp();
+        write!(text, "; the ratio of our two indices over that of the original's two: {:.3}", mean.recip())?;
+    }
+    Ok(text + ".\n")
 }
 
 fn verdict(theirs: Estimate, ours: Estimate) -> &'static str {

@@ -52,7 +52,7 @@ pub fn measure(context: &Context) -> anyhow::Result<String> {
     let mut text = head(HEADING, "work", context.rounds);
     text += "Each script runs in an empty folder, twice by the program as it is and once by a fused copy; end, output and all files \
              are compared byte for byte (xtask/src/fuse_trials/work has the scripts).\n\n\
-             | program | work | libraries inside | | \n| --- | --- | --- | --- |\n";
+             | program | work | libraries inside | |\n| --- | --- | --- | --- |\n";
     let (mut absent, mut differ) = (Vec::new(), Vec::new());
     for job in &JOBS {
         let Some(program) = copies::installed(job.program) else {
