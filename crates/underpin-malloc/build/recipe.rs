@@ -61,7 +61,7 @@ impl Recipe {
                 "a background thread gives unused memory back after a second (background_thread:false: no such thread)"
             }
             Recipe::Mimalloc => {
-                "pages of 128 kB, full ones left to themselves; does not ask for transparent huge pages; gives unused \
+                "pages of 128 kB, full ones left to themselves; no transparent huge pages; gives unused \
                  memory back as it goes on allocating, or at once with purge_delay=0"
             }
             Recipe::Snmalloc => "as released, without its checks",
@@ -78,10 +78,10 @@ impl Recipe {
             (Recipe::Jemalloc, _) if tools.large_pages() => format!("{decay}; built for pages of up to 64 kB"),
             (Recipe::Jemalloc, _) => decay.to_owned(),
             (Recipe::Mimalloc, Goal::Speed) => {
-                format!("purge_delay=1000, {MIMALLOC_LINKED} 128 MiB of addresses at a time")
+                format!("purge_delay=1000, {MIMALLOC_LINKED} 128 MiB of addresses at a time; asks for no huge pages")
             }
             (Recipe::Mimalloc, Goal::Balanced) => {
-                format!("purge_delay=10, {MIMALLOC_LINKED} 32 MiB of addresses at a time")
+                format!("purge_delay=10, {MIMALLOC_LINKED} 32 MiB of addresses at a time; no transparent huge pages")
             }
             (Recipe::Snmalloc, _) => "as released, without its checks".to_owned(),
         }
@@ -182,6 +182,8 @@ struct Tuning {
     at_first_use: bool,
     /// Much that is free goes back when it is freed, not after a delay.
     much_goes_back_at_once: bool,
+    /// Not even huge pages that the kernel gives out unasked.
+    no_huge_pages: bool,
 }
 
 /// A text that stands once in a source, and what takes its place. Where it is an option's default, the variable of that
@@ -234,6 +236,16 @@ const TELL_WHAT_IS_FREE: [Replacement; 3] = [
          if (underpin_process != NULL) underpin_freed(underpin_process, underpin_used, underpin_block);\n}\n",
     ),
 ];
+
+/// Where the kernel gives out huge pages unasked (`always` in /sys/kernel/mm/transparent_hugepage/enabled, as in Debian's own
+/// kernels), the first block of a program took 2 MiB, and what was given back in small pieces came back with the next touch.
+/// MI_NO_THP alone only leaves out that mimalloc asks for them. Its other way, `allow_thp=0`, is a setting of the whole
+/// process, which its children inherit.
+const WITHOUT_HUGE_PAGES: Replacement = (
+    "    p = unix_mmap_prim_aligned(addr, size, try_alignment, protect_flags, flags, fd);\n    #if !defined(MI_NO_THP)\n",
+    "    p = unix_mmap_prim_aligned(addr, size, try_alignment, protect_flags, flags, fd);\n    \
+     if (p != NULL) underpin_no_huge_pages(p, size);\n    #if !defined(MI_NO_THP)\n",
+);
 
 /// Upstream gives the memory back and keeps its addresses as they are, ready to be stored to.
 const WITHDRAW_LARGE_PIECES: [Replacement; 2] = [
@@ -317,6 +329,7 @@ impl Tuning {
         mimalloc_chunk_shift: 9,
         at_first_use: false,
         much_goes_back_at_once: false,
+        no_huge_pages: true,
     };
 
     fn of(goal: Goal) -> &'static Tuning {
@@ -327,6 +340,7 @@ impl Tuning {
             mimalloc_chunk_shift: 9,
             at_first_use: true,
             much_goes_back_at_once: false,
+            no_huge_pages: false,
         };
         const BALANCED: Tuning = Tuning {
             name: "balanced",
@@ -335,6 +349,7 @@ impl Tuning {
             mimalloc_chunk_shift: 7,
             at_first_use: true,
             much_goes_back_at_once: true,
+            no_huge_pages: true,
         };
         match goal {
             Goal::Speed => &SPEED,
@@ -417,7 +432,7 @@ fn mimalloc_version(header: &Path) -> Result<String, Failure> {
 /// and go it then spends its time on looking for pages with room: 1.36 times the processor time of mimalloc 2.0.
 /// With pages of 128 kB and none kept it needs less than that, and no more memory (docs/bench/mimalloc.md).
 const MIMALLOC_SLICE_SHIFT: u32 = 17;
-const MIMALLOC_LINKED: &str = "pages of 128 kB, full ones left to themselves; no transparent huge pages; reserves";
+const MIMALLOC_LINKED: &str = "pages of 128 kB, full ones left to themselves; reserves";
 
 fn build_mimalloc(tools: &Tools, folder: &Path, tuning: &Tuning) -> Result<PathBuf, Failure> {
     let folder = mimalloc(folder);
@@ -427,6 +442,9 @@ fn build_mimalloc(tools: &Tools, folder: &Path, tuning: &Tuning) -> Result<PathB
     copy_folder(&folder.join("src"), &sources)?;
     replace_once(&sources.join("options.c"), tuning.mimalloc)?;
     replace_once(&sources.join("init.c"), &[MAIN_THREAD_HAS_OPTIONS])?;
+    if tuning.no_huge_pages {
+        replace_once(&sources.join("prim/unix/prim.c"), &[WITHOUT_HUGE_PAGES])?;
+    }
     if tuning.at_first_use {
         replace_once(&sources.join("init.c"), &START_AT_FIRST_USE)?;
         replace_once(&sources.join("page-map.c"), &NULL_HAS_NO_PAGE)?;
@@ -447,6 +465,9 @@ fn build_mimalloc(tools: &Tools, folder: &Path, tuning: &Tuning) -> Result<PathB
     }
     if tuning.much_goes_back_at_once {
         command.arg("-DMUCH_GOES_BACK_AT_ONCE");
+    }
+    if tuning.no_huge_pages {
+        command.arg("-DNO_HUGE_PAGES");
     }
     command.arg(include(&folder.join("include"))).arg(include(&sources));
     // It can say when it was compiled, which would be other bytes each time.

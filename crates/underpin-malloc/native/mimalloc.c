@@ -3,13 +3,13 @@
  * to a free block pays nothing for it. Where it fails without a report (a product of two sizes that overflows), the
  * check is here. */
 
+#include <stddef.h>
 #ifdef AT_FIRST_USE
 #include <stdint.h>
 static uintptr_t underpin_main_thread(void);
 static void underpin_process_is_ready(void);
 #endif
 #ifdef MUCH_GOES_BACK_AT_ONCE
-#include <stddef.h>
 struct mi_subproc_s;
 static void underpin_taken(size_t bytes);
 static void underpin_freed(struct mi_subproc_s *, size_t bytes, size_t block);
@@ -17,8 +17,21 @@ static int underpin_withdraws(void *start, size_t bytes);
 static void underpin_offers(size_t bytes);
 #endif
 
+#ifdef NO_HUGE_PAGES
+static void underpin_no_huge_pages(void *start, size_t bytes);
+#endif
+
 #include "static.c"
 #include <errno.h>
+
+#ifdef NO_HUGE_PAGES
+/* A kernel without huge pages refuses it, which is no error of an allocation. */
+static void underpin_no_huge_pages(void *start, size_t bytes) {
+    const int before = errno;
+    madvise(start, bytes, MADV_NOHUGEPAGE);
+    errno = before;
+}
+#endif
 
 #ifdef AT_FIRST_USE
 /* mimalloc starts when the program first asks for a block, by mi_thread_init, which each thread calls before its own first
