@@ -57,7 +57,7 @@ pub const PROOFS: &[Proof] = &[
             "libxcrypt",
             &["asks-libxcrypt"],
             &["asks-libxcrypt"],
-            &["$5$saltstring$5B8vYYiY.CVt1RlTTf8KbXBH3hsxY/GNooZaBBGWEc8"],
+            &["$5$saltstring$5B8vYYiY.CVt1RlTTf8KbXBH3hsxY/GNooZaBBGWEc5"],
         )
     },
     proof("lua", &["lua"], &["lua", "-e", "print(6 * 7, _VERSION)"], &["42\tLua 5.4"]),
