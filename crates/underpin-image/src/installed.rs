@@ -49,11 +49,11 @@ pub fn owners(root: &Path, files: &[PathBuf]) -> BTreeMap<PathBuf, Installed> {
             wanted.insert(name, file);
         }
     }
-    let database = root.join("var/lib/dpkg");
-    let mut found: BTreeMap<String, Vec<&PathBuf>> = BTreeMap::new();
     if wanted.is_empty() {
         return BTreeMap::new();
     }
+    let database = root.join("var/lib/dpkg");
+    let mut found: BTreeMap<String, Vec<&PathBuf>> = BTreeMap::new();
     let lists = fs::read_dir(database.join("info")).into_iter().flatten().flatten().map(|entry| entry.path());
     for list in lists.filter(|path| path.extension() == Some(OsStr::new("list"))) {
         let stem = list.file_stem().unwrap_or_default().to_string_lossy().into_owned();

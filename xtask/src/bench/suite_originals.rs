@@ -140,7 +140,6 @@ impl Beside {
 /// The causes of rows that are apart, and how many are not. Each row has our ratio over the original's.
 fn sum(suite: &str, apart: &[(&str, f64)]) -> anyhow::Result<String> {
     let mut text = String::new();
-    let is_within = |times: f64| (times - 1.0).abs() <= WITHIN;
     for (name, cause) in CAUSES {
         if apart.iter().any(|(of, times)| *of == name && !is_within(*times)) {
             writeln!(text, "\n`{name}`: {cause}.")?;
@@ -156,10 +155,14 @@ fn sum(suite: &str, apart: &[(&str, f64)]) -> anyhow::Result<String> {
     Ok(text + ".\n")
 }
 
+/// Whether our ratio over the original's is near enough to 1.
+fn is_within(times: f64) -> bool {
+    (times - 1.0).abs() <= WITHIN
+}
+
 fn verdict(theirs: Estimate, ours: Estimate) -> &'static str {
-    let is_within = (ours.value / theirs.value - 1.0).abs() <= WITHIN;
     let overlap = theirs.low <= ours.high && ours.low <= theirs.high;
-    match (is_within, overlap) {
+    match (is_within(ours.value / theirs.value), overlap) {
         (true, _) => "within",
         (false, true) => "open: the intervals overlap",
         (false, false) => "**apart**",

@@ -69,16 +69,16 @@ pub fn measure(context: &Context) -> anyhow::Result<String> {
                 let verdict = match () {
                     () if first == fused => "the same",
                     () if first != again => "two runs of the original differ",
-                    () => "**differs**",
+                    () => {
+                        differ.push(job.program);
+                        "**differs**"
+                    }
                 };
                 (merged.members.to_string(), verdict.to_owned())
             }
             Made::LeftAlone(count) => (count.to_string(), "left alone: too few".to_owned()),
             Made::Refused(reason) => ("-".to_owned(), format!("refused: {reason}")),
         };
-        if verdict.starts_with("**") {
-            differ.push(job.program);
-        }
         writeln!(text, "| {} | {} | {inside} | {verdict} |", job.program, job.does)?;
     }
     ensure!(differ.is_empty(), "{}: another result\n{text}", differ.join(", "));
