@@ -1,9 +1,9 @@
 //! A tree as a tar: sorted, with the modes, owners and time of the tree. Names that are too long for a header of tar are in
 //! GNU's entries in front of it, which every reader of layers knows.
 
+use super::gzip::Gzip;
 use crate::tree::{Content, DeviceClass, Entry, Kind, Tree};
 use crate::{ImageError, OciError};
-use flate2::{Compression, GzBuilder};
 use sha2::{Digest, Sha256};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -11,6 +11,8 @@ use std::path::Path;
 use tar::{EntryType, Header};
 
 const BLOCK: usize = 512;
+/// Of the compression.
+const LEVEL: u32 = 4;
 /// Names in a header (tar(5)).
 const NAME: usize = 100;
 /// The name that GNU's tar gives to entries that hold a long name.
@@ -28,17 +30,15 @@ pub(super) struct Layer {
 
 /// Writes a tree as a layer.
 pub(super) fn write(tree: &Tree, out: &mut dyn Write, to: &Path) -> Result<Layer, OciError> {
-    let compressed = Hashing::new(out);
-    // Without a time and a name, and with "unknown" as the system, the header is the same everywhere (RFC 1952, 2.3).
-    let encoder = GzBuilder::new().mtime(0).operating_system(255).write(compressed, Compression::new(6));
-    // What is compressed depends on the sizes in which it arrives, so those are the same for the same bytes.
-    let mut tar = BufWriter::with_capacity(1 << 16, Hashing::new(encoder));
-    entries(tree, &mut tar, to)?;
     let io = |error| OciError::Tree(ImageError::Io { path: to.to_owned(), source: error });
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let gzip = Gzip::new(Hashing::new(out), LEVEL, processors).map_err(io)?;
+    let mut tar = BufWriter::with_capacity(1 << 16, Hashing::new(gzip));
+    entries(tree, &mut tar, to)?;
     tar.write_all(&[0; 2 * BLOCK]).map_err(io)?;
     let tar = tar.into_inner().map_err(|error| io(error.into_error()))?;
-    let (encoder, diff_id, _) = tar.done();
-    let (_, digest, size) = encoder.finish().map_err(io)?.done();
+    let (gzip, diff_id, _) = tar.done();
+    let (_, digest, size) = gzip.finish().map_err(io)?.done();
     Ok(Layer { diff_id, digest, size })
 }
 

@@ -12,6 +12,7 @@ mod document;
 mod error;
 mod files;
 mod form;
+mod gzip;
 mod layer;
 mod planned;
 pub mod read;

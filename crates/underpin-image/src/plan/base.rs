@@ -41,6 +41,17 @@ fn machine(tree: &mut Tree, processor: &'static str) -> Result<(), ImageError> {
     tree.add(init::PATH, Entry::file(program, 0o755))
 }
 
+/// What programs of a machine read without being told to, unless the image has its own: who root is, and where localhost is
+/// (hosts(5); without it a name server would be asked, which the guest does not have).
+pub(super) fn usual_files() -> [(&'static str, Entry); 3] {
+    let file = |text: &str| Entry::file(text.as_bytes().to_vec(), 0o644);
+    [
+        ("etc/group", file("root:x:0:\n")),
+        ("etc/hosts", file("127.0.0.1\tlocalhost\n::1\tlocalhost\n")),
+        ("etc/passwd", file("root:x:0:0:root:/root:/bin/sh\n")),
+    ]
+}
+
 /// Accounts: programs ask who they are, and runtimes for the group of a user. A user's number gets a line of its own.
 fn container(tree: &mut Tree, surroundings: &Surroundings) -> Result<(), ImageError> {
     let own = surroundings.user.split(':').map(str::parse::<u32>).collect::<Result<Vec<_>, _>>().unwrap_or_default();

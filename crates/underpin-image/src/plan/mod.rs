@@ -185,8 +185,9 @@ impl Plan {
         let programs = recipe.programs.iter().map(|program| planner.program(program)).collect::<Result<Vec<_>, _>>()?;
         recipe.included.iter().try_for_each(|included| planner.include(included))?;
         planner.close_included()?;
-        if let Around::Container(surroundings) = &recipe.around {
-            needs::provide(&mut planner, &programs, surroundings)?;
+        match &recipe.around {
+            Around::Container(surroundings) => needs::provide(&mut planner, &programs, surroundings)?,
+            Around::Machine => planner.usual_files()?,
         }
         planner.confirm(&programs)?;
         let Some(command) = programs.first().cloned() else { return Err(ImageError::NoProgram) };

@@ -1,6 +1,6 @@
 //! Programs with their closures, put into a tree.
 
-use super::base::usual;
+use super::base::{usual, usual_files};
 use super::{Around, Because, Recipe};
 use crate::root::GuestRoot;
 use crate::{Content, Entry, ImageError, Kind, Tree};
@@ -156,6 +156,18 @@ impl<'a> Planner<'a> {
         let file = self.on_host(&real);
         let entry = Entry { kind: Kind::File(Content::host(&file)?), ..crate::tree::host_entry(&file)? };
         self.add(&place, entry, because)
+    }
+
+    /// Adds those of a machine's usual files that the image does not have. A link in the place of their folder is left alone.
+    pub(super) fn usual_files(&mut self) -> Result<(), ImageError> {
+        let folder = self.tree.get(Path::new("etc")).map(|entry| entry.kind == Kind::Directory);
+        for (path, entry) in usual_files().into_iter().filter(|_| folder != Some(false)) {
+            let path = Path::new("/").join(path);
+            if !self.is_there(&path) {
+                self.add(&path, entry, Because::Usual)?;
+            }
+        }
+        Ok(())
     }
 
     /// What the guest's loaders will find, without the host behind them.
