@@ -394,7 +394,9 @@ stack(size_t size, int protection)
   }
   /* There may be idle ones of other sizes, which the program has perhaps left behind. */
   give_one_back();
-  void *base = map(NULL, size, protection, MAP_PRIVATE_ANONYMOUS, -1, 0);
+  /* Where the kernel gives out huge pages unasked, the first byte of a stack of some MiB would take one. From Linux 6.7 on it does
+   * not in a mapping that is said to be a stack, as glibc says and musl does not. */
+  void *base = map(NULL, size, protection, MAP_PRIVATE_ANONYMOUS | MAP_STACK, -1, 0);
   if (base == (void*)-1) return base;
   slot = enter((uintptr_t)base, size, protection == PROT_NONE ? NOT_KNOWN : NO_GUARD);
   if (protection == PROT_NONE) creating.got = slot;

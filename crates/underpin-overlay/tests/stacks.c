@@ -459,6 +459,52 @@ idle(void)
   }
 }
 
+/* The kernel's word on the mapping of an address: whether it gives out no huge pages there. */
+static int
+is_without_huge_pages(const void *at)
+{
+  char line[400];
+  int inside = 0, found = -1;
+  FILE *file = fopen("/proc/self/smaps", "r");
+  CHECK(file);
+  while (fgets(line, sizeof line, file)) {
+    unsigned long low, high;
+    if (sscanf(line, "%lx-%lx ", &low, &high) == 2) inside = low <= (unsigned long)at && (unsigned long)at < high;
+    if (inside && !strncmp(line, "VmFlags:", 8)) found = strstr(line, " nh") != NULL;
+  }
+  fclose(file);
+  CHECK(found >= 0);
+  return found;
+}
+
+static void *
+look_for_huge_pages(void *given)
+{
+  *(int*)given = is_without_huge_pages(&given);
+  return given;
+}
+
+/* As on any mapping that is said to be a stack. */
+static void
+huge(void)
+{
+  const size_t size = 8 << 20;
+  char *said = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+  CHECK(said != MAP_FAILED);
+  const int expected = is_without_huge_pages(said + size / 2);
+  for (int guarded = 0; guarded < 2; guarded++) {
+    pthread_attr_t how;
+    int found = -1;
+    pthread_attr_init(&how);
+    pthread_attr_setstacksize(&how, size);
+    if (!guarded) pthread_attr_setguardsize(&how, 0);
+    run(&how, look_for_huge_pages, &found);
+#ifndef WITHOUT
+    CHECK(found == expected);
+#endif
+  }
+}
+
 /* Idle stacks must not make an allocation fail. */
 static void
 limit(void)
@@ -489,6 +535,7 @@ main(int argc, char **argv)
     { "unguarded", unguarded },
     { "sizes", sizes }, { "spoiled", spoiled }, { "variables", variables }, { "ends", ends }, { "children", children },
     { "idle", idle }, { "limit", limit },
+    { "huge", huge },
   };
   alarm(300);
 #ifdef WITHOUT

@@ -56,6 +56,7 @@ rules! {
     children_of_a_process_with_threads_create_threads: "children",
     idle_stacks_give_their_memory_back: "idle",
     idle_stacks_are_no_reason_to_refuse_memory: "limit",
+    stacks_have_huge_pages_no_sooner_than_any_mapping_for_a_stack: "huge",
 }
 
 /// The bytes that must be zero grow with the program's own variables; from some size on its stacks are not kept.

@@ -1,7 +1,8 @@
 /* What stacks.c asks of the kernel, not through the C library's functions, some of which it replaces. Numbers and
  * constants are those of Linux for both processors. */
 enum { EINVAL = 22, ENOMEM = 12, EPERM = 1 };
-enum { PROT_NONE = 0, PROT_READ_WRITE = 3, MAP_PRIVATE_ANONYMOUS = 0x22, MAP_FIXED = 0x10, MAP_ANONYMOUS = 0x20, MADV_DONTNEED = 4 };
+enum { PROT_NONE = 0, PROT_READ_WRITE = 3, MADV_DONTNEED = 4 };
+enum { MAP_PRIVATE_ANONYMOUS = 0x22, MAP_FIXED = 0x10, MAP_ANONYMOUS = 0x20, MAP_STACK = 0x20000 };
 enum { AT_PHDR = 3, AT_PHENT = 4, AT_PHNUM = 5, AT_PAGESZ = 6, PT_TLS = 7 };
 enum { FUTEX_WAIT = 0, FUTEX_WAIT_PRIVATE = 128, FUTEX_WAKE_PRIVATE = 129 };
 #ifdef __x86_64__
