@@ -237,6 +237,15 @@ const TELL_WHAT_IS_FREE: [Replacement; 3] = [
     ),
 ];
 
+/// A part of what is free can go back, and the rest later.
+const GIVE_BACK_A_PART: [Replacement; 2] = [
+    (
+        "  // try to purge: first claim the free blocks\n",
+        "  slice_count = underpin_part(arena, slice_index, slice_count);\n",
+    ),
+    ("  return true; // continue\n", "  return underpin_goes_on(mi_size_of_slices(slice_count));\n"),
+];
+
 /// Where the kernel gives out huge pages unasked (`always` in /sys/kernel/mm/transparent_hugepage/enabled, as in Debian's own
 /// kernels), the first block of a program took 2 MiB, and what was given back in small pieces came back with the next touch.
 /// MI_NO_THP alone only leaves out that mimalloc asks for them. Its other way, `allow_thp=0`, is a setting of the whole
@@ -451,6 +460,7 @@ fn build_mimalloc(tools: &Tools, folder: &Path, tuning: &Tuning) -> Result<PathB
     }
     if tuning.much_goes_back_at_once {
         replace_once(&sources.join("arena.c"), &TELL_WHAT_IS_FREE)?;
+        replace_once(&sources.join("arena.c"), &GIVE_BACK_A_PART)?;
         replace_once(&sources.join("prim/unix/prim.c"), &WITHDRAW_LARGE_PIECES)?;
     }
     let object = tools.out.join(format!("mimalloc-{}.o", tuning.name));
