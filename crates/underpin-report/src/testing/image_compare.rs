@@ -6,7 +6,7 @@ use crate::document::image_compare::{ComparedImage, ImageCompareDocument, Packag
 use crate::document::image_size::{ImagePart, ImagePartKind, ImageShipped, ImageSizeDocument, ImageSizes};
 use crate::document::suite::SuiteDocument;
 use underpin_bench::{Change, Interval};
-use underpin_suite::{Guest, GuestCell, GuestFigure, GuestFigureName, Repeats};
+use underpin_suite::{Guest, GuestCell, GuestFigure, GuestFigureName, Repeats, Unsteady};
 
 fn sizes(folder: &str, libc: u64, busybox: u64) -> ImageSizes {
     let part = |kind, name: &str, version: &str, bytes| ImagePart {
@@ -81,6 +81,7 @@ pub(crate) fn sample_image_compare() -> ImageCompareDocument {
             typical: 0.0013,
             most: 0.061,
             most_row: "malloc-thread-stress".to_owned(),
+            unsteady: vec![Unsteady { row: "malloc-thread-stress".to_owned(), share: 0.061 }],
         }],
         suite: SuiteDocument::new(summary),
     }

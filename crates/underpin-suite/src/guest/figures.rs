@@ -124,6 +124,17 @@ pub struct Repeats {
     pub most: f64,
     /// The row that has it.
     pub most_row: String,
+    /// The rows that are not steady, the furthest first.
+    pub unsteady: Vec<Unsteady>,
+}
+
+/// A row whose figures of equal boots are apart.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Unsteady {
+    /// Its name.
+    pub row: String,
+    /// The largest distance from the median, as a share of it.
+    pub share: f64,
 }
 
 /// How far the figures of each build's boots are apart; only builds with two boots and a row are listed.
@@ -144,16 +155,21 @@ fn repeats_of(rows: &[RowRun], build: usize, name: &str) -> Option<Repeats> {
         boots = boots.max(figures.len());
         spreads.push((furthest, row.row.name));
     }
-    let (most, row) = spreads.iter().copied().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    spreads.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let (most, row) = spreads.first().copied()?;
+    let unsteady = spreads.iter().take_while(|(share, _)| *share > STEADY);
+    let unsteady: Vec<Unsteady> =
+        unsteady.map(|(share, row)| Unsteady { row: (*row).to_owned(), share: *share }).collect();
     let shares: Vec<f64> = spreads.iter().map(|(share, _)| *share).collect();
     Some(Repeats {
         build,
         boots,
         rows: spreads.len(),
-        steady: shares.iter().filter(|share| **share <= STEADY).count(),
+        steady: spreads.len() - unsteady.len(),
         typical: median(&shares)?,
         most,
         most_row: row.to_owned(),
+        unsteady,
     })
 }
 
@@ -205,6 +221,7 @@ mod tests {
         assert_eq!(all.len(), 1);
         let one = &all[0];
         assert_eq!((one.boots, one.rows, one.steady, one.most_row.as_str()), (3, 2, 1, "memset"));
+        assert_eq!(one.unsteady.iter().map(|row| row.row.as_str()).collect::<Vec<_>>(), ["memset"]);
         assert!((one.most - 0.2).abs() < 1e-9, "{one:?}");
     }
 }

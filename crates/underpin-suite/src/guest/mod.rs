@@ -2,7 +2,9 @@
 
 mod figures;
 
-pub use figures::{BootFigure, GuestCell, GuestFigure, GuestFigureName, Repeats, STEADY, guest_figure, repeats};
+pub use figures::{
+    BootFigure, GuestCell, GuestFigure, GuestFigureName, Repeats, STEADY, Unsteady, guest_figure, repeats,
+};
 
 use crate::row::Row;
 use crate::summary::{Build, Failure, RowRun};

@@ -25,6 +25,9 @@ pub const ROWS: &str = "underpin-rows";
 /// A program that does nothing.
 pub const EMPTY: &str = "underpin-empty";
 
+/// Packages with what the suites open of glibc and musl has built in.
+const OF_GLIBC: [&str; 2] = ["glibc-charsets", "glibc-locale"];
+
 /// One build with its images.
 pub struct Twin {
     /// As it was asked for, and what its programs are.
@@ -81,21 +84,26 @@ impl Twins {
                 fs::create_dir_all(parent).with_context(|| parent.display().to_string())?;
             }
             progress.clear();
-            let prepared = Prepared::new(&plan.names, &plan.layers, libc, plan.target, plan.toolchain, plan.access)?;
+            let prepared = |further: &[&str]| {
+                let names: Vec<PathBuf> = plan.names.iter().cloned().chain(further.iter().map(PathBuf::from)).collect();
+                Prepared::new(&names, &plan.layers, libc, plan.target, plan.toolchain, plan.access)
+            };
+            let plain = prepared(&[])?;
             let lock = all.first().map(|twin| locked(&twin.folder)).transpose()?;
-            let image = |folder: &Path, programs: &[PathBuf], lock: Option<Locked>| {
+            let image = |prepared: &Prepared, folder: &Path, programs: &[PathBuf], lock: Option<Locked>| {
                 let args = ImageBuildArgs {
                     offline: plan.access == underpin_image::store::Access::Offline,
                     ..ImageBuildArgs::of(Vec::new(), plan.target, folder.to_owned())
                 };
                 prepared.image(args, programs, lock)
             };
-            let twin = image(&folder, &[], lock)?;
+            let twin = image(&plain, &folder, &[], lock)?;
             let lock = || locked(&folder).map(Some);
             let few = [rows.clone(), empty];
-            let small = image(&place.join("small"), &few, lock()?)?;
+            let small = image(&plain, &place.join("small"), &few, lock()?)?;
             let many: Vec<PathBuf> = few.into_iter().chain(programs.files.iter().cloned()).collect();
-            let whole = image(&place.join("whole"), &many, lock()?)?;
+            let complete = if libc == LibcName::Glibc { prepared(&OF_GLIBC)? } else { plain };
+            let whole = image(&complete, &place.join("whole"), &many, lock()?)?;
             let build = Build { name: text.clone(), description: programs.description.clone(), emulator: None };
             all.push(Twin { build, libc, folder, image: twin, small, whole, programs });
         }
