@@ -28,8 +28,8 @@ What is known of the rows that stay slower:
   glibc 1.5, 59 and 982 ms, and musl 0.03, 0.14 and 0.8 ms (2026-11-24). That is why no other engine is linked in its place.
 - `regex-compile`: 0.9 of the instructions are TRE's own, which makes a tree, tags and an automaton of the expression: 34,000 for \
   one compilation, glibc's 26,000 with its malloc (callgrind, 2026-11-24).
-- `malloc-sparse` and `malloc-bubble`: 4 of the 6 to 8 % are mimalloc's own, the rest is memory that goes back while the rows run \
-  (11 of 39 MiB), which `--goal speed` keeps (1.04 of glibc's time).
+- `malloc-sparse` and `malloc-bubble`: 1.5 % is mimalloc's own (by `MIMALLOC_PURGE_DELAY=-1`), 2 % are 4 of 39 MiB that go back \
+  while the rows run. All that was free, 11 MiB, took 5 %.
 - `thread-create-serial1`: 2,500 threads that nobody waits for. Creations and ends meet at musl's lock of its list of threads: with \
   the overlay they spin there, since sleeping took 1.22 of glibc's time. What is left is which processor a thread begins on.
 - Dirty memory of `--goal memory`: the median is that of rows that allocate nothing. More than glibc's have `malloc-tiny2` and \

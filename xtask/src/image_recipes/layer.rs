@@ -1,13 +1,28 @@
-//! A layer with one program for each library that programs link in: such a recipe puts nothing into an image by itself.
+//! A layer with one program for each library that programs link in, or that they open: such a recipe shows nothing by itself.
 
 use anyhow::Context;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The library's recipe, what links it, and a program that asks it.
-const ASKING: [(&str, &str, &str); 4] = [
-    (
+/// A program that asks a library.
+struct Asking {
+    library: &'static str,
+    /// What it needs to be built, as a recipe says it.
+    needs: &'static str,
+    flags: &'static str,
+    source: &'static str,
+    /// A recipe that needs one of another layer is an error where that layer is not selected.
+    only_with_glibc: bool,
+}
+
+const fn asking(library: &'static str, needs: &'static str, flags: &'static str, source: &'static str) -> Asking {
+    Asking { library, needs, flags, source, only_with_glibc: false }
+}
+
+const ASKING: [Asking; 5] = [
+    asking(
         "zlib",
+        "\"zlib\"",
         "-lz",
         r#"#include <stdio.h>
 #include <string.h>
@@ -22,8 +37,9 @@ int main(void) {
 }
 "#,
     ),
-    (
+    asking(
         "jemalloc",
+        "\"jemalloc\"",
         "-ljemalloc -lm -pthread",
         r#"#include <stdio.h>
 #include <stdint.h>
@@ -43,8 +59,9 @@ int main(void) {
 }
 "#,
     ),
-    (
+    asking(
         "mimalloc",
+        "\"mimalloc\"",
         "-lmimalloc -pthread",
         r#"#include <stdio.h>
 #include <stdlib.h>
@@ -57,17 +74,44 @@ int main(void) {
 "#,
     ),
     // The answer is of the specification of SHA-crypt.
-    (
-        "libxcrypt",
-        "-lcrypt",
-        r#"#include <crypt.h>
+    Asking {
+        only_with_glibc: true,
+        ..asking(
+            "libxcrypt",
+            "\"libxcrypt\"",
+            "-lcrypt",
+            r#"#include <crypt.h>
 #include <stdio.h>
 int main(void) {
     const char *hash = crypt("Hello world!", "$5$saltstring");
     return !hash || puts(hash) < 0;
 }
 "#,
-    ),
+        )
+    },
+    // The answers are of ISO 8859-1 and of UTF-8.
+    Asking {
+        only_with_glibc: true,
+        ..asking(
+            "charsets",
+            "",
+            "",
+            r#"#include <iconv.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(void) {
+    char word[] = "gr\xc3\xbcn", out[16], *from = word, *to = out;
+    size_t left = 5, room = sizeof out;
+    iconv_t how = iconv_open("ISO-8859-1", "UTF-8");
+    if (how == (iconv_t)-1 || iconv(how, &from, &left, &to, &room)) return 1;
+    for (char *at = out; at < to; at++) printf("%02x ", (unsigned char)*at);
+    const char *locale = setlocale(LC_ALL, "C.UTF-8");
+    return !locale || printf("%s %zu\n", locale, mbstowcs(NULL, word, 0)) < 0;
+}
+"#,
+        )
+    },
 ];
 
 /// Writes the layer.
@@ -82,20 +126,17 @@ pub fn write(folder: &Path, libc: &str) -> anyhow::Result<PathBuf> {
         fs::write(&path, text).with_context(|| path.display().to_string())
     };
     put("layer.toml", "order = 90\n")?;
-    for (library, flags, source) in ASKING {
-        // A recipe that needs one of another layer is an error where that layer is not selected.
-        if library == "libxcrypt" && libc != "glibc" {
-            continue;
-        }
-        put(&format!("asks-{library}.toml"), &recipe(library, flags))?;
-        put(&format!("sources/{library}/asks.c"), source)?;
+    for asking in ASKING.iter().filter(|asking| libc == "glibc" || !asking.only_with_glibc) {
+        put(&format!("asks-{}.toml", asking.library), &recipe(asking))?;
+        put(&format!("sources/{}/asks.c", asking.library), asking.source)?;
     }
     Ok(layer)
 }
 
-fn recipe(library: &str, flags: &str) -> String {
+fn recipe(asking: &Asking) -> String {
+    let Asking { library, needs, flags, .. } = asking;
     format!(
-        "version = \"1\"\nlicence = \"MIT OR Apache-2.0\"\nbuild = \"make\"\nneeds = [\"{library}\"]\n\
+        "version = \"1\"\nlicence = \"MIT OR Apache-2.0\"\nbuild = \"make\"\nneeds = [{needs}]\n\
          make = [\"-f\", \"/dev/null\", \"LDLIBS={flags}\", \"asks\"]\n\n\
          [source]\nfolder = \"sources/{library}\"\n\n[take]\n\"usr/bin/asks-{library}\" = \"asks\"\n"
     )

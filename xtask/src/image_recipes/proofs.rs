@@ -60,6 +60,15 @@ pub const PROOFS: &[Proof] = &[
             &["$5$saltstring$5B8vYYiY.CVt1RlTTf8KbXBH3hsxY/GNooZaBBGWEc5"],
         )
     },
+    Proof {
+        libc: Some("glibc"),
+        ..proof(
+            "glibc-charsets",
+            &["asks-charsets", "glibc-charsets", "glibc-locale"],
+            &["asks-charsets"],
+            &["67 72 fc 6e C.UTF-8 4"],
+        )
+    },
     proof("lua", &["lua"], &["lua", "-e", "print(6 * 7, _VERSION)"], &["42\tLua 5.4"]),
     proof(
         "busybox",

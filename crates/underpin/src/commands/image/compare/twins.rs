@@ -62,7 +62,7 @@ impl Twins {
         let scratch = tempfile::Builder::new().prefix("compare-").tempdir_in(store.folder())?;
         let kind = kind(plan)?;
         progress.say("building what runs the rows".to_owned());
-        let [rows, empty] = &GUEST;
+        let [rows, _] = &GUEST;
         // The same in every image: it is not what is compared.
         let runner = SpecText {
             libc: CLibrary::Musl,
@@ -71,41 +71,13 @@ impl Twins {
             overlay: Some(false),
         };
         let rows = guest_file(&kind, &runner, rows, scratch.path(), "rows")?;
+        let maker = Maker { plan, kind, rows, progress };
         let mut all: Vec<Twin> = Vec::new();
         for (index, (text, spec)) in plan.builds.iter().enumerate() {
             let place = scratch.path().join(index.to_string());
             fs::create_dir(&place).with_context(|| place.display().to_string())?;
-            progress.say(format!("building the programs of the suites for {text}"));
-            let programs = for_guest(&kind, text, spec, &plan.suites(), &place)?;
-            let empty = guest_file(&kind, spec, empty, &place, "empty")?;
-            let libc = libc_of(text, spec)?;
-            let folder = plan.output.as_ref().map_or_else(|| place.join("twin"), |output| output.join(text));
-            if let Some(parent) = folder.parent() {
-                fs::create_dir_all(parent).with_context(|| parent.display().to_string())?;
-            }
-            progress.clear();
-            let prepared = |further: &[&str]| {
-                let names: Vec<PathBuf> = plan.names.iter().cloned().chain(further.iter().map(PathBuf::from)).collect();
-                Prepared::new(&names, &plan.layers, libc, plan.target, plan.toolchain, plan.access)
-            };
-            let plain = prepared(&[])?;
-            let lock = all.first().map(|twin| locked(&twin.folder)).transpose()?;
-            let image = |prepared: &Prepared, folder: &Path, programs: &[PathBuf], lock: Option<Locked>| {
-                let args = ImageBuildArgs {
-                    offline: plan.access == underpin_image::store::Access::Offline,
-                    ..ImageBuildArgs::of(Vec::new(), plan.target, folder.to_owned())
-                };
-                prepared.image(args, programs, lock)
-            };
-            let twin = image(&plain, &folder, &[], lock)?;
-            let lock = || locked(&folder).map(Some);
-            let few = [rows.clone(), empty];
-            let small = image(&plain, &place.join("small"), &few, lock()?)?;
-            let many: Vec<PathBuf> = few.into_iter().chain(programs.files.iter().cloned()).collect();
-            let complete = if libc == LibcName::Glibc { prepared(&OF_GLIBC)? } else { plain };
-            let whole = image(&complete, &place.join("whole"), &many, lock()?)?;
-            let build = Build { name: text.clone(), description: programs.description.clone(), emulator: None };
-            all.push(Twin { build, libc, folder, image: twin, small, whole, programs });
+            let twin = maker.twin(text, spec, &place, all.first())?;
+            all.push(twin);
         }
         Ok(Twins { all, _scratch: scratch })
     }
@@ -156,6 +128,64 @@ impl Twins {
     /// If a file of one cannot be read.
     pub fn sizes(&self) -> anyhow::Result<Vec<ImageSizes>> {
         self.all.iter().map(|twin| Ok(size::sizes(&twin.folder, &twin.image)?)).collect()
+    }
+}
+
+/// What all twins are made with.
+struct Maker<'a> {
+    plan: &'a ImageComparePlan,
+    kind: Kind,
+    /// What runs the rows in a guest.
+    rows: PathBuf,
+    progress: &'a Progress,
+}
+
+impl Maker<'_> {
+    /// One build with its images, with the kernel of the first one.
+    fn twin(&self, text: &str, spec: &SpecText, place: &Path, first: Option<&Twin>) -> anyhow::Result<Twin> {
+        let plan = self.plan;
+        self.progress.say(format!("building the programs of the suites for {text}"));
+        let programs = for_guest(&self.kind, text, spec, &plan.suites(), place)?;
+        let [_, empty] = &GUEST;
+        let empty = guest_file(&self.kind, spec, empty, place, "empty")?;
+        let libc = libc_of(text, spec)?;
+        let folder = plan.output.as_ref().map_or_else(|| place.join("twin"), |output| output.join(text));
+        if let Some(parent) = folder.parent() {
+            fs::create_dir_all(parent).with_context(|| parent.display().to_string())?;
+        }
+        self.progress.clear();
+        let plain = self.prepared(libc, &[])?;
+        let lock = first.map(|twin| locked(&twin.folder)).transpose()?;
+        let image = self.image(&plain, &folder, &[], lock)?;
+        let lock = || locked(&folder).map(Some);
+        let few = [self.rows.clone(), empty];
+        let small = self.image(&plain, &place.join("small"), &few, lock()?)?;
+        let many: Vec<PathBuf> = few.into_iter().chain(programs.files.iter().cloned()).collect();
+        let complete = if libc == LibcName::Glibc { self.prepared(libc, &OF_GLIBC)? } else { plain };
+        let whole = self.image(&complete, &place.join("whole"), &many, lock()?)?;
+        let build = Build { name: text.to_owned(), description: programs.description.clone(), emulator: None };
+        Ok(Twin { build, libc, folder, image, small, whole, programs })
+    }
+
+    /// The packages, and further ones of the layers.
+    fn prepared(&self, libc: LibcName, further: &[&str]) -> anyhow::Result<Prepared> {
+        let plan = self.plan;
+        let names: Vec<PathBuf> = plan.names.iter().cloned().chain(further.iter().map(PathBuf::from)).collect();
+        Prepared::new(&names, &plan.layers, libc, plan.target, plan.toolchain, plan.access)
+    }
+
+    fn image(
+        &self,
+        prepared: &Prepared,
+        folder: &Path,
+        programs: &[PathBuf],
+        lock: Option<Locked>,
+    ) -> anyhow::Result<Image> {
+        let args = ImageBuildArgs {
+            offline: self.plan.access == underpin_image::store::Access::Offline,
+            ..ImageBuildArgs::of(Vec::new(), self.plan.target, folder.to_owned())
+        };
+        prepared.image(args, programs, lock)
     }
 }
 
