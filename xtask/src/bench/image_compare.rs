@@ -342,7 +342,13 @@ fn causes(document: &Value, native: &BTreeMap<String, f64>) -> anyhow::Result<St
     for (row, guest, here) in apart {
         let percent = |gain: f64| format!("{:+.0} %", (gain - 1.0) * 100.0);
         let name = row["row"].as_str().unwrap_or_default();
-        writeln!(text, "| {name} | {} | {} | {} |", percent(guest), percent(here), cause(row).unwrap_or("not known; instructions of different cost count alike"))?;
+        writeln!(
+            text,
+            "| {name} | {} | {} | {} |",
+            percent(guest),
+            percent(here),
+            cause(row).unwrap_or("not known; instructions of different cost count alike")
+        )?;
     }
     Ok(text)
 }

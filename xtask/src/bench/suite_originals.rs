@@ -116,9 +116,13 @@ impl Beside {
     /// All rows; and those that are further apart than they should be, while their intervals overlap, once more for longer.
     fn measure(&self, underpin: &Path, source: &Path, scratch: &Path, rounds: usize) -> anyhow::Result<String> {
         let short = self.both(underpin, source, scratch, rounds, &[])?;
-        let is_open = |name: &&str| short.ratios(self.suite, name).is_some_and(|(a, b)| Verdict::of(a, b) == Verdict::Open);
-        let names: Vec<&str> =
-            rows(&short.theirs, self.suite, None).iter().filter_map(|row| row["row"].as_str()).filter(is_open).collect();
+        let is_open =
+            |name: &&str| short.ratios(self.suite, name).is_some_and(|(a, b)| Verdict::of(a, b) == Verdict::Open);
+        let names: Vec<&str> = rows(&short.theirs, self.suite, None)
+            .iter()
+            .filter_map(|row| row["row"].as_str())
+            .filter(is_open)
+            .collect();
         let longer = match names.as_slice() {
             [] => None,
             names => Some(self.both(underpin, source, scratch, LONGER * rounds, names)?),
