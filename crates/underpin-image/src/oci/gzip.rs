@@ -1,6 +1,6 @@
 //! One gzip member (RFC 1952) from as many processors as there are: parts of a fixed size are compressed side by side, each with
-//! the 32 KiB before it as its dictionary, and ends at a byte (RFC 1951, 3.2.4), so that they can follow each other. The bytes
-//! depend on the content alone, not on the processors or on how it arrived.
+//! the 32 KiB before it as its dictionary, and each ends at a byte (RFC 1951, 3.2.4), so that they can follow each other. The
+//! bytes depend on the content alone, not on the processors or on how it arrived.
 
 use flate2::{Compress, Compression, Crc, FlushCompress, Status};
 use std::collections::VecDeque;
@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
-/// Bytes of content in a part. Smaller ones are longer in sum: by 0.5 % of the whole with 128 KiB.
+/// Bytes of content in a part: enough that parts take no more room than the whole would, and that a small program is several.
 const PART: usize = 128 << 10;
 /// How far back deflate looks.
 const WINDOW: usize = 32 << 10;
@@ -42,7 +42,7 @@ struct Job {
 type Compressed = io::Result<(Vec<u8>, Crc)>;
 
 impl<W: Write> Gzip<W> {
-    /// Writes the header. No thread is started before there is a second part.
+    /// Writes the header. No thread is started before a part is whole, and none for no processor.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -61,7 +61,7 @@ impl<W: Write> Gzip<W> {
     pub(super) fn finish(mut self) -> io::Result<W> {
         let last = std::mem::take(&mut self.part);
         if self.coming.is_empty() {
-            // The only part is not worth a thread.
+            // The only part, or there are no threads.
             let (bytes, crc) = compressed(self.level, &last, self.window)?;
             self.write_part(&bytes, &crc)?;
         } else {
@@ -139,33 +139,35 @@ struct Workers {
 impl Workers {
     fn new(processors: usize, level: Compression) -> Workers {
         let (jobs, queue) = channel();
-        Workers {
-            most: processors.max(1),
-            level,
-            jobs: Some(jobs),
-            queue: Arc::new(Mutex::new(queue)),
-            threads: Vec::new(),
-        }
+        Workers { most: processors, level, jobs: Some(jobs), queue: Arc::new(Mutex::new(queue)), threads: Vec::new() }
     }
 
     fn take(&mut self, job: Job) {
         if self.threads.len() < self.most {
             let (queue, level) = (Arc::clone(&self.queue), self.level);
-            self.threads.push(thread::spawn(move || {
-                loop {
-                    // Held while waiting: the others wait for it as they would for a part.
-                    let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
-                    let Ok(job) = next else { return };
-                    // Nobody waits for it after an error.
-                    let _ = job.done.send(compressed(level, &job.bytes, job.window));
-                }
-            }));
+            // A limit of processes is no error: there is more than one thread already, or this one does the work.
+            self.threads.extend(thread::Builder::new().spawn(move || work(&queue, level)).ok());
         }
-        if let Some(jobs) = &self.jobs {
-            // A thread that takes it has just been started, if none was there.
-            let _ = jobs.send(job);
+        match &self.jobs {
+            Some(jobs) if !self.threads.is_empty() => drop(jobs.send(job)),
+            _ => answer(&job, self.level),
         }
     }
+}
+
+/// Compresses parts until no more come.
+fn work(queue: &Mutex<Receiver<Job>>, level: Compression) {
+    loop {
+        // Held while waiting: the others wait for it as they would for a part.
+        let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(job) = next else { return };
+        answer(&job, level);
+    }
+}
+
+/// After an error nobody waits for it.
+fn answer(job: &Job, level: Compression) {
+    let _ = job.done.send(compressed(level, &job.bytes, job.window));
 }
 
 impl Drop for Workers {
@@ -243,7 +245,7 @@ mod tests {
             let mut out = Vec::new();
             GzDecoder::new(&one[..]).read_to_end(&mut out).unwrap();
             assert!(out == bytes, "{size} bytes");
-            for (processors, step) in [(2, 7), (3, 1 << 20), (8, 4096)] {
+            for (processors, step) in [(0, 999), (2, 7), (3, 1 << 20), (8, 4096)] {
                 assert!(
                     compress(bytes, processors, step) == one,
                     "{size} bytes, {processors} processors, steps of {step}"
