@@ -35,7 +35,7 @@ static const struct row rows[] = {
     LATENCY("select-tcp-100", 300, select_ready, before_select_tcp, NULL),
     LATENCY("signal-install", 15, signal_install, NULL, NULL),
     LATENCY("signal-handle", 50, signal_handle, install_handler, NULL),
-    LATENCY("fork", 5000, fork_and_exit, NULL, NULL),
+    LATENCY("fork", 5000, fork_and_exit, before_fork, NULL),
     LATENCY("exec", 10000, fork_and_exec, find_own_path, NULL),
     LATENCY("sh-system", 20000, fork_and_shell, find_own_path, NULL),
     LATENCY("sh-named", 20000, fork_and_shell, before_sh_named, NULL),

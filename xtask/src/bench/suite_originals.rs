@@ -34,19 +34,12 @@ const ORIGINALS: [Beside; 4] = [
     },
 ];
 /// Why a row of ours is not its original: the row, and the cause.
-const CAUSES: [(&str, &str); 2] = [
-    (
-        "putcgetc-unlocked",
-        "libc-bench is compiled with -Os, where glibc's headers leave putc_unlocked and getc_unlocked calls (they inline them \
+const CAUSES: [(&str, &str); 1] = [(
+    "putcgetc-unlocked",
+    "libc-bench is compiled with -Os, where glibc's headers leave putc_unlocked and getc_unlocked calls (they inline them \
          only if __OPTIMIZE_SIZE__ is not defined); ours with -O2, as most programs, where they are inlined for glibc and not \
          for musl",
-    ),
-    (
-        "fork",
-        "lmbench's parent is a child of its harness, and each of its children calls that first: a fork takes longer there in both \
-         builds, which brings the ratio nearer to 1",
-    ),
-];
+)];
 
 /// The variable that names the folder with the sources, each in a folder of its name.
 const VARIABLE: &str = "ORIGINALS";
