@@ -156,3 +156,10 @@ pub struct ManifestEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub package: Option<String>,
 }
+
+impl ManifestEntry {
+    /// Whether it is underpin's own: its first process, what that needs, and the usual files of a machine.
+    pub(crate) fn is_own(&self) -> bool {
+        self.path.starts_with("/.underpin/") || self.sha256.is_some() && self.from.is_none()
+    }
+}

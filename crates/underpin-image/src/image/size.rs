@@ -152,10 +152,9 @@ impl Parts<'_> {
             };
             return (kind, name.to_owned(), Some(version.to_owned()));
         }
-        let own = entry.path.starts_with("/.underpin/");
         match &entry.because {
             _ if entry.path.starts_with("/.underpin/modules/") => plain(PartKind::Modules, "modules of the kernel"),
-            _ if own || entry.path == init::PATH => plain(PartKind::Underpin, OWN),
+            _ if entry.is_own() || entry.path == init::PATH => plain(PartKind::Underpin, OWN),
             _ if is_library(&entry.path) => plain(PartKind::CLibrary, "C library"),
             because if *because == Because::Added.to_string() => plain(PartKind::Added, "files added by name"),
             because if *because == Because::Program.to_string() => plain(PartKind::Programs, "programs given"),

@@ -26,7 +26,8 @@ pub(super) fn document(manifest: &Manifest) -> Value {
     for package in &manifest.installed {
         list.installed(package, IMAGE);
     }
-    for entry in entries(manifest).filter(|entry| entry.package.is_none() && !is_own(entry)) {
+    for entry in entries(manifest).filter(|entry| entry.package.is_none() && !entry.is_own() && entry.sha256.is_some())
+    {
         list.file(entry);
     }
     list.document(&image, manifest.time)
@@ -36,10 +37,6 @@ pub(super) fn document(manifest: &Manifest) -> Value {
 fn entries(manifest: &Manifest) -> impl Iterator<Item = &ManifestEntry> {
     let disk = manifest.disk.iter().flat_map(|disk| &disk.entries);
     manifest.layers.iter().flat_map(|layer| &layer.entries).chain(disk)
-}
-
-fn is_own(entry: &ManifestEntry) -> bool {
-    entry.path.starts_with("/.underpin/") || entry.sha256.is_none()
 }
 
 impl List {

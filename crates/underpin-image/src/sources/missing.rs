@@ -73,9 +73,9 @@ fn debian(package: &Package, licence: Option<&String>) -> Missing {
     }
 }
 
-/// Whether nothing says where a file is from; the first process is underpin's, whose sources are published with it.
+/// Whether nothing says where a file is from; the sources of underpin's own are published with it.
 fn is_unknown(entry: &ManifestEntry) -> bool {
-    entry.package.is_none() && entry.sha256.is_some() && !entry.path.starts_with("/.underpin/")
+    entry.package.is_none() && entry.sha256.is_some() && !entry.is_own()
 }
 
 fn file(entry: &ManifestEntry) -> Missing {
