@@ -91,6 +91,15 @@ pub fn run(rounds: usize) -> anyhow::Result<String> {
     Ok(text)
 }
 
+fn names_of<'a>(document: &'a Value, suite: &str) -> Vec<&'a str> {
+    rows(document, suite, None).iter().filter_map(|row| row["row"].as_str()).collect()
+}
+
+/// The words that select rows; none select all.
+fn only<'a>(names: &[&'a str]) -> Vec<&'a str> {
+    names.iter().flat_map(|name| ["--filter", name]).collect()
+}
+
 /// The documents of one measurement: the original's rows, and ours.
 struct Both {
     theirs: Value,
@@ -111,11 +120,7 @@ impl Beside {
         let short = self.both(underpin, source, scratch, rounds, &[])?;
         let is_open =
             |name: &&str| short.ratios(self.suite, name).is_some_and(|(a, b)| Verdict::of(a, b) == Verdict::Open);
-        let names: Vec<&str> = rows(&short.theirs, self.suite, None)
-            .iter()
-            .filter_map(|row| row["row"].as_str())
-            .filter(is_open)
-            .collect();
+        let names: Vec<&str> = names_of(&short.theirs, self.suite).into_iter().filter(is_open).collect();
         let longer = match names.as_slice() {
             [] => None,
             names => Some(self.both(underpin, source, scratch, LONGER * rounds, names)?),
@@ -133,19 +138,16 @@ impl Beside {
         names: &[&str],
     ) -> anyhow::Result<Both> {
         let (theirs, ours) = (scratch.join("theirs.json"), scratch.join("ours.json"));
-        let filter: Vec<&str> = names.iter().flat_map(|name| ["--filter", name]).collect();
         // The programs of an original run once for two runs of ours.
         let theirs_runs = (rounds * self.runs * 2).to_string();
         let theirs_words =
             ["--runs", &theirs_runs, "--suite-source", &format!("{}={}", self.original, source.display())];
-        measured(underpin, &[&BUILDS[..], &theirs_words, &filter].concat(), &theirs, scratch)?;
+        measured(underpin, &[&BUILDS[..], &theirs_words, &only(names)].concat(), &theirs, scratch)?;
         let theirs = document(&theirs)?;
-        let names: Vec<String> =
-            rows(&theirs, self.suite, None).iter().filter_map(|row| row["row"].as_str().map(str::to_owned)).collect();
-        let filter: Vec<&str> = names.iter().flat_map(|name| ["--filter", name]).collect();
+        let names = names_of(&theirs, self.suite);
         let ours_runs = (rounds * 2).to_string();
         let ours_words = ["--runs", &ours_runs, "--suite", self.suite];
-        measured(underpin, &[&BUILDS[..], &ours_words, &filter].concat(), &ours, scratch)?;
+        measured(underpin, &[&BUILDS[..], &ours_words, &only(&names)].concat(), &ours, scratch)?;
         Ok(Both { theirs, ours: document(&ours)? })
     }
 

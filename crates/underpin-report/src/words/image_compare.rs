@@ -108,13 +108,12 @@ pub(crate) fn twins(document: &ImageCompareDocument) -> String {
 /// How far equal boots are apart.
 pub(crate) fn repeats(document: &ImageCompareDocument, repeats: &Repeats) -> String {
     let name = build_names(document.summary(), 32).into_iter().nth(repeats.build).unwrap_or_default();
-    let furthest = match repeats.unsteady.as_slice() {
-        [] => format!("at most {} ({})", share(repeats.most), repeats.most_row),
-        [one] => format!("at most {} ({})", share(one.share), one.row),
-        rows => {
-            let rows: Vec<String> = rows.iter().map(|one| format!("{} ({})", share(one.share), one.row)).collect();
-            format!("further {}", rows.join(", "))
-        }
+    let furthest = if repeats.unsteady.len() > 1 {
+        let rows: Vec<String> =
+            repeats.unsteady.iter().map(|one| format!("{} ({})", share(one.share), one.row)).collect();
+        format!("further {}", rows.join(", "))
+    } else {
+        format!("at most {} ({})", share(repeats.most), repeats.most_row)
     };
     format!(
         "{name}, {} boots: {} of {} rows within 5 % of their median, typically {}, {furthest}",
