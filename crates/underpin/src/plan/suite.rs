@@ -169,7 +169,11 @@ pub(super) fn chosen(suites: &[Suite], originals: &[Original], filter: &[String]
         let meant = meant(&all, pattern);
         if meant.is_empty() {
             let names: Vec<&str> = all.iter().map(|row| row.name).collect();
-            bail!("--filter {pattern}: no row of these suites matches; there are {}", names.join(", "));
+            bail!(
+                "--filter {pattern}: no row of these suites matches: expected a row's name or a part of it, with `*` for any \
+                 text; there are {}",
+                names.join(", ")
+            );
         }
         wanted.extend(meant);
     }

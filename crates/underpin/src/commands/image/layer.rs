@@ -20,7 +20,7 @@ use underpin_report::{ImageLayerDocument, text};
 /// If a layer is wrong, or sources cannot be fetched.
 pub fn run(args: &ImageLayerArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
     let layers = Layers::read(&args.layer)?;
-    let toolbox = Toolbox::new(args.libc, args.target.as_deref(), args.toolchain)?;
+    let toolbox = Toolbox::new(args.libc, args.target.as_deref(), args.toolchain, &layers)?;
     let board = args.target.as_deref().unwrap_or(toolbox.target.name());
     if let Some(name) = args.name.as_ref().filter(|name| layers.recipe(name).is_none()) {
         return Err(RecipeError::Unknown { name: name.clone(), by: None }.into());

@@ -1,7 +1,7 @@
 //! `underpin image build --libc`: recipes become packages, and packages an image.
 
 use super::build;
-use super::tools::Toolbox;
+use super::tools::{LIBRARY, Toolbox};
 use crate::cli::{CompilerName, ImageBuildArgs, LibcName};
 use crate::exit::Exit;
 use crate::plan::{BuiltPackages, ImageBuildPlan, image_store};
@@ -18,9 +18,6 @@ use underpin_image::store::{Access, Store};
 use underpin_image::{Image, Target};
 use underpin_report::document::image::{ImageBuildDocument, ImagePackage};
 use underpin_report::text;
-
-/// Whose files are only looked for by loaders: an image has those that its programs need.
-const LIBRARY: &str = "glibc";
 
 /// What was asked for by name.
 struct Wanted {
@@ -41,7 +38,7 @@ struct Wanted {
 pub fn run(args: ImageBuildArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
     let Some(libc) = args.libc else { bail!("--libc is missing") };
     let files = LayerFiles::read(&args.layer)?;
-    let toolbox = Toolbox::new(libc, args.target.as_deref(), args.toolchain)?;
+    let toolbox = Toolbox::new(libc, args.target.as_deref(), args.toolchain, &Layers::of(files.layers())?)?;
     let wanted = Wanted::new(&args.programs, files, libc, &toolbox)?;
     if args.dry_run {
         let document = planned(&wanted, &args);
@@ -80,8 +77,9 @@ impl Prepared {
         toolchain: Option<CompilerName>,
         access: Access,
     ) -> anyhow::Result<Prepared> {
-        let toolbox = Toolbox::new(libc, Some(target.name()), toolchain)?;
-        let wanted = Wanted::new(names, LayerFiles::read(layers)?, libc, &toolbox)?;
+        let files = LayerFiles::read(layers)?;
+        let toolbox = Toolbox::new(libc, Some(target.name()), toolchain, &Layers::of(files.layers())?)?;
+        let wanted = Wanted::new(names, files, libc, &toolbox)?;
         let store = image_store()?;
         let packages = packages(&wanted.recipes, &toolbox, &store, access)?;
         Ok(Prepared { toolbox, wanted, packages, store })

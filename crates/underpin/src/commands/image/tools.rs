@@ -11,15 +11,20 @@ use underpin_build::project::Project;
 use underpin_build::tool::{Strict, Tool};
 use underpin_build::toolchain::{CompilerFamily, Finder, SUPPORT_ARCHIVE, Sysroot, Toolchains};
 use underpin_build::{
-    Allocator, CLibrary, Fact, LinkObject, Linkage, Places, Plan, Processor, Request, Spec, SpecText,
+    Allocator, CLibrary, Fact, GlibcVersion, LinkObject, Linkage, Places, Plan, Processor, Request, Spec, SpecText,
 };
 use underpin_image::Target;
-use underpin_image::layer::Selection;
+use underpin_image::layer::{Layers, Selection};
 use underpin_image::package::{RustTools, Tools};
 use underpin_image::recipe::{Resolved, System};
 use underpin_image::sdk::sysroot;
 use underpin_image::store::{Access, Store};
 
+/// The recipe of the C library that images with glibc have. Its files are only looked for by loaders: an image has those that its
+/// programs need.
+pub const LIBRARY: &str = "glibc";
+/// The newest release that every supported zig knows (0.15: lib/libc/glibc/abilists).
+const NEWEST_OF_ZIG: GlibcVersion = GlibcVersion { minor: 42 };
 /// Between two looks whether another run has made the tools.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -44,13 +49,18 @@ impl Toolbox {
     ///
     /// # Errors
     /// If nothing here builds for the target, with the command that installs what is missing.
-    pub fn new(libc: LibcName, machine: Option<&str>, toolchain: Option<CompilerName>) -> anyhow::Result<Toolbox> {
+    pub fn new(
+        libc: LibcName,
+        machine: Option<&str>,
+        toolchain: Option<CompilerName>,
+        layers: &Layers,
+    ) -> anyhow::Result<Toolbox> {
         let target = image_target(machine)?;
         let board = machine.unwrap_or(target.name());
         let processor: Processor = target.processor().parse()?;
         let (library, linkage) = match libc {
             LibcName::Musl => (CLibrary::Musl, Linkage::Static),
-            LibcName::Glibc => (CLibrary::Glibc(None), Linkage::Dynamic),
+            LibcName::Glibc => (CLibrary::Glibc(release(toolchain, layers)), Linkage::Dynamic),
         };
         let text = SpecText {
             libc: library,
@@ -170,6 +180,15 @@ impl Toolbox {
     }
 }
 
+/// The release of glibc for zig, which links against the symbols of an old one unless it is told which; other compilers have
+/// one of their own.
+fn release(toolchain: Option<CompilerName>, layers: &Layers) -> Option<GlibcVersion> {
+    let recipe = layers.recipe(LIBRARY).filter(|_| toolchain == Some(CompilerName::Zig))?;
+    let minor = recipe.version.value.split(['.', '-', '+']).nth(1)?.parse().ok()?;
+    // A program for an older release starts on every newer one.
+    Some(GlibcVersion { minor }.min(NEWEST_OF_ZIG))
+}
+
 /// The compilers that were asked for, or else the usual: for musl zig, which comes with a C library and one for C++.
 fn found(finder: &Finder, spec: &Spec, asked: Option<CompilerFamily>) -> (Option<CompilerFamily>, Toolchains) {
     if let Some(family) = asked {
@@ -231,4 +250,20 @@ fn is_made(plan: &Plan) -> bool {
     let has_support = plan.toolchain.support && !plan.toolchain.zig && plan.folder.join(SUPPORT_ARCHIVE).is_file();
     let made = has_support || plan.steps().next().is_none();
     names && made && serde_json::to_vec(&plan.tools).is_ok_and(|now| now == kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zig_links_against_the_release_of_glibc_that_images_have() {
+        let layers = Layers::read(&[] as &[&Path]).unwrap();
+        let recipe = &layers.recipe(LIBRARY).unwrap().version.value;
+        let release = release(Some(CompilerName::Zig), &layers).unwrap();
+        assert!(recipe.starts_with(&format!("{release}-")) || release == NEWEST_OF_ZIG, "{recipe}: {release}");
+        for other in [None, Some(CompilerName::Gcc), Some(CompilerName::Clang)] {
+            assert_eq!(super::release(other, &layers), None, "their glibc is that of their libraries");
+        }
+    }
 }
