@@ -38,8 +38,9 @@ struct Wanted {
 pub fn run(args: ImageBuildArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
     let Some(libc) = args.libc else { bail!("--libc is missing") };
     let files = LayerFiles::read(&args.layer)?;
-    let toolbox = Toolbox::new(libc, args.target.as_deref(), args.toolchain, &Layers::of(files.layers())?)?;
-    let wanted = Wanted::new(&args.programs, files, libc, &toolbox)?;
+    let layers = Layers::of(files.layers())?;
+    let toolbox = Toolbox::new(libc, args.target.as_deref(), args.toolchain, &layers)?;
+    let wanted = Wanted::new(&args.programs, &layers, files, libc, &toolbox)?;
     if args.dry_run {
         let document = planned(&wanted, &args);
         if args.display.json {
@@ -78,8 +79,9 @@ impl Prepared {
         access: Access,
     ) -> anyhow::Result<Prepared> {
         let files = LayerFiles::read(layers)?;
-        let toolbox = Toolbox::new(libc, Some(target.name()), toolchain, &Layers::of(files.layers())?)?;
-        let wanted = Wanted::new(names, files, libc, &toolbox)?;
+        let layers = Layers::of(files.layers())?;
+        let toolbox = Toolbox::new(libc, Some(target.name()), toolchain, &layers)?;
+        let wanted = Wanted::new(names, &layers, files, libc, &toolbox)?;
         let store = image_store()?;
         let packages = packages(&wanted.recipes, &toolbox, &store, access)?;
         Ok(Prepared { toolbox, wanted, packages, store })
@@ -123,8 +125,13 @@ pub fn packages(
 }
 
 impl Wanted {
-    fn new(given: &[PathBuf], files: LayerFiles, libc: LibcName, toolbox: &Toolbox) -> anyhow::Result<Wanted> {
-        let layers = Layers::of(files.layers())?;
+    fn new(
+        given: &[PathBuf],
+        layers: &Layers,
+        files: LayerFiles,
+        libc: LibcName,
+        toolbox: &Toolbox,
+    ) -> anyhow::Result<Wanted> {
         let (mut names, mut command) = (Vec::new(), None);
         for name in given {
             let name = name.display().to_string();
