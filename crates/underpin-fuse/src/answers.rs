@@ -1,4 +1,4 @@
-//! What members hear when they ask which file an address is in (dladdr), and what they open (dlopen).
+//! What members hear when they ask which file an address is in (dladdr), and what they open by their own path (dlopen).
 //!
 //! glibc would name the fused file. A member is told its own path instead, where its own file would begin, and the symbol
 //! that its own table has there; what it then opens by that path is the fused file, under the member's name, because its
@@ -43,8 +43,10 @@ impl Question {
     }
 }
 
+/// The offset of the slot in which glibc's dlmopen is.
+pub(crate) const OPENS: u64 = 16;
 /// The size of all slots.
-pub(crate) const SLOTS: u64 = 16;
+pub(crate) const SLOTS: u64 = 24;
 
 /// Whether a library imports a function.
 pub(crate) fn imports(object: &Object, name: &[u8]) -> bool {

@@ -64,14 +64,21 @@ impl Joined {
     const MOST: u64 = 4096;
 }
 
-/// The functions that answer members.
+/// The functions that answer members and the process.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answers {
     /// Where they are.
     pub code: u64,
     /// Where glibc's are written to.
     pub slots: u64,
+    /// Whether a member asks for its path.
+    pub asked: bool,
+    /// The word that says that the loader knows all names, if it is told some when something is opened.
+    pub known: Option<u64>,
 }
+
+/// The size of that word in bytes.
+pub(crate) const KNOWN: u64 = 8;
 
 /// The fused file, without the sizes of its tables.
 #[derive(Debug)]
@@ -112,7 +119,13 @@ pub(crate) fn up(value: u64, to: u64) -> u64 {
 }
 
 impl Layout {
-    pub fn new(objects: &[Object], members: &[usize], (property, note): (u64, u64), needed: u64) -> Layout {
+    /// `needed`: the number of DT_NEEDED; `tells`: whether the loader is told names when something is opened.
+    pub fn new(
+        objects: &[Object],
+        members: &[usize],
+        (property, note): (u64, u64),
+        (needed, tells): (u64, bool),
+    ) -> Layout {
         let mut layout = Layout::empty(objects);
         let page = layout.page;
         let segments = |facts: &Object| facts.loads().len() - usize::from(Joined::of(facts).is_some());
@@ -143,12 +156,16 @@ impl Layout {
         let slots = layout.fini_array + arrays + 16;
         let end = up(slots + SLOTS, page);
         layout.data = (layout.tls_address, file, end - layout.tls_address);
+        // What is written to later has a page of its own: those before it become read-only.
+        let known = tells.then_some(end);
+        let end = if tells { end + page } else { end };
         layout.code = (end, file + layout.data.2);
         layout.code_size = layout.processor.protect_size();
-        if members.iter().any(|&member| answers::asks(&objects[member])) {
+        let asked = members.iter().any(|&member| answers::asks(&objects[member]));
+        if asked || tells {
             let code = up(end + layout.code_size, 16);
             layout.code_size = code + layout.processor.answers_size() - end;
-            layout.answers = Some(Answers { code, slots });
+            layout.answers = Some(Answers { code, slots, asked, known });
         }
         layout.tables = (end + page, layout.code.1 + page);
         layout
@@ -184,7 +201,14 @@ impl Layout {
     /// What a member's reference to a function of glibc leads to instead.
     pub fn answer(&self, name: &[u8]) -> Option<(Question, u64)> {
         let question = Question::of(name)?;
-        Some((question, self.answers?.code + self.processor.answer(question)))
+        let answers = self.answers.filter(|answers| answers.asked)?;
+        Some((question, answers.code + self.processor.answer(question)))
+    }
+
+    /// Where the function is that stands for the process's dlopen, if the loader is told names when something is opened.
+    pub fn opens(&self) -> Option<u64> {
+        let answers = self.answers.filter(|answers| answers.known.is_some())?;
+        Some(answers.code + self.processor.opens())
     }
 
     pub fn place_of(&self, object: usize) -> Option<&Place> {

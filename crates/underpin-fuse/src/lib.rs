@@ -2,9 +2,10 @@
 //!
 //! The price of a start with a hundred libraries is the look-up of symbols in a scope of a hundred objects. Here every
 //! symbolic relocation between the libraries is resolved once, by glibc's rules, and becomes a relative one; what
-//! refers to the program, to glibc or to a library that stays shared remains a look-up. The program is untouched, and
-//! each old soname leads to the one file: the file lists them as its own DT_NEEDED and finds itself through links
-//! in its DT_RPATH, because glibc recognises an object by device and inode and remembers every name that led to it.
+//! refers to the program, to glibc or to a library that stays shared remains a look-up. The program's code is untouched,
+//! and each old soname leads to the one file, because glibc recognises an object by device and inode and remembers every
+//! name that led to it: through links in the file's DT_RPATH, at start where something needs the name then, and otherwise
+//! when something is opened for the first time.
 //!
 //! Facts and bytes in ([`Member`]), a [`Plan`] out, and bytes ([`Fused`]) from that:
 //!
@@ -14,6 +15,7 @@
 //! | `object` | what one library says: segments, symbols with versions, relocations, initialisers |
 //! | `members` | which libraries go in, and why the others stay shared |
 //! | `opened` | which of them may be opened by name for a symbol that another one defines too |
+//! | `names` | which old names the loader must know at start, and which it is told when something is opened |
 //! | `answers` | what members hear when they ask which file they are in, and open it |
 //! | `bind` | which definition the loader would give each reference |
 //! | `layout` | where each member and its thread-local block lies |
@@ -42,6 +44,7 @@ mod layout;
 mod machine;
 mod meaning;
 mod members;
+mod names;
 pub mod note;
 mod object;
 mod opened;
@@ -94,6 +97,9 @@ pub struct Closure<'a> {
     pub initialisation: Vec<usize>,
     /// Whether the objects are at their paths where the fused file is used, so that a member can be told its own.
     pub in_place: bool,
+    /// Names that glibc itself may request while the program runs, by functions that are not dlopen: modules of its name
+    /// service and what those need.
+    pub opened_by_glibc: Vec<BString>,
 }
 
 /// The bytes of an object of a resolved closure, and its modification time in nanoseconds since 1970.
@@ -133,7 +139,7 @@ impl<'a> Closure<'a> {
             }
         });
         let initialisation = resolved.initialisation_order().iter().map(|id| id.0).collect();
-        Closure { objects: objects.collect(), initialisation, in_place: true }
+        Closure { objects: objects.collect(), initialisation, in_place: true, opened_by_glibc: Vec::new() }
     }
 }
 
@@ -167,7 +173,8 @@ pub struct Fused {
     pub links: Vec<BString>,
     /// The new DT_NEEDED of the program, the fused library left out: it comes first.
     pub program_needs: Vec<BString>,
-    /// The names that it holds otherwise than before, there and in the `vn_file` of needed versions: old and new.
+    /// The names that it holds otherwise than before, there and in the `vn_file` of needed versions: old and new. Those of
+    /// [`Fused::links`] come to it, and have to become the path of the file: the loader may not know them yet.
     pub renames: Vec<(BString, BString)>,
     /// What each symbolic relocation of a member was bound to.
     pub bindings: Vec<Binding>,

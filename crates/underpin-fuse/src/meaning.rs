@@ -45,6 +45,8 @@ pub struct Meaning {
     search: BTreeSet<BString>,
     /// The members that are opened by their path inside it.
     opened: BTreeSet<BString>,
+    /// Those of its names that the loader is told only when something is opened.
+    later: BTreeSet<BString>,
 }
 
 /// What a file asks of others and is called.
@@ -54,6 +56,7 @@ pub(crate) struct Asks<'r> {
     pub search: &'r [BString],
     /// Members, as indices.
     pub opened: &'r [(usize, BString)],
+    pub later: &'r [BString],
 }
 
 impl Meaning {
@@ -85,6 +88,7 @@ impl Meaning {
             names: asks.names.to_vec(),
             search: asks.search.iter().cloned().collect(),
             opened: asks.opened.iter().map(|(member, _)| path(*member)).collect(),
+            later: asks.later.iter().cloned().collect(),
         }
     }
 
@@ -107,6 +111,10 @@ impl Meaning {
         }
         if let Some(path) = self.opened.symmetric_difference(&other.opened).next() {
             return Some(format!("{path} is opened by its path as another file"));
+        }
+        // To know a name earlier than it is asked for changes nothing.
+        if let Some(name) = self.later.difference(&other.later).next() {
+            return Some(format!("{name} must be known at start"));
         }
         let asks = self.needs != other.needs || self.search != other.search;
         asks.then(|| "its libraries are searched for in other folders".to_owned())

@@ -4,7 +4,7 @@ use crate::answers::{self, Question};
 use crate::machine::Kind;
 use crate::object::Object;
 use crate::opened;
-use crate::{Closure, Plan, Refusal};
+use crate::{Closure, Member, Plan, Refusal};
 use bstr::BString;
 use std::fmt;
 use underpin_elf::{FileType, SegmentKind};
@@ -152,7 +152,7 @@ pub(crate) fn choose(closure: &Closure, objects: &[Object]) -> Result<Plan, Refu
             return refused("has text relocations");
         }
     }
-    let is_glibc = |index: usize| by_name(&closure.objects[index].names) == Some(KeptBecause::Glibc);
+    let is_glibc = |index: usize| is_glibc(&closure.objects[index]);
     let answered = closure.in_place && answers::are_of(objects, &is_glibc);
     let mut kept: Vec<Option<KeptBecause>> = vec![None; objects.len()];
     for (index, object) in objects.iter().enumerate().skip(1) {
@@ -172,6 +172,11 @@ pub(crate) fn choose(closure: &Closure, objects: &[Object]) -> Result<Plan, Refu
     let kept = kept.into_iter().enumerate();
     let kept = kept.filter_map(|(object, because)| because.map(|because| Kept { object, because })).collect();
     Ok(Plan { members, kept })
+}
+
+/// Whether an object is one of glibc's own libraries.
+pub(crate) fn is_glibc(member: &Member) -> bool {
+    by_name(&member.names) == Some(KeptBecause::Glibc)
 }
 
 /// No shared library may both be needed by a member and need one: the order of their constructors would be a cycle.
@@ -251,7 +256,7 @@ fn by_content(object: &Object, answered: bool) -> Option<KeptBecause> {
 }
 
 /// Whether code calls a function with the handle RTLD_NEXT.
-fn asks_for_next(object: &Object, function: &str) -> bool {
+pub(crate) fn asks_for_next(object: &Object, function: &str) -> bool {
     let names_it =
         |index: usize| index != 0 && object.symbols.get(index).is_some_and(|s| s.name == function.as_bytes());
     let slots: Vec<u64> = object.relocs.iter().filter(|reloc| names_it(reloc.symbol)).map(|reloc| reloc.at).collect();

@@ -50,7 +50,9 @@ pub(crate) struct Symbol<'a> {
 /// STT_ and STB_ values, SHN_ABS, visibilities.
 pub(crate) const STT_TLS: u8 = 6;
 pub(crate) const STT_IFUNC: u8 = 10;
+pub(crate) const STT_FUNC: u8 = 2;
 pub(crate) const STB_LOCAL: u8 = 0;
+pub(crate) const STB_GLOBAL: u8 = 1;
 pub(crate) const STB_WEAK: u8 = 2;
 pub(crate) const STB_GNU_UNIQUE: u8 = 10;
 pub(crate) const SHN_ABS: u16 = 0xfff1;

@@ -94,7 +94,7 @@ pub(crate) fn own_names<'m>(member: &'m Member) -> impl Iterator<Item = &'m [u8]
 }
 
 /// What an object has in memory, its names for the loader left out.
-fn data<'a>(object: &Object<'a>) -> Vec<&'a [u8]> {
+pub(crate) fn data<'a>(object: &Object<'a>) -> Vec<&'a [u8]> {
     let strings = object.elf.dynamic.as_ref().and_then(|dynamic| dynamic.string_table);
     let mut parts = Vec::new();
     for load in object.loads() {

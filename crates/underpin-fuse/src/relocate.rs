@@ -1,11 +1,11 @@
 //! What becomes of each relocation of a member: a relative one, a word of its bytes, or a look-up that remains.
 
-use crate::answers::Question;
+use crate::answers::{OPENS, Question};
 use crate::bind::{RefClass, Scope, Target};
 use crate::layout::Layout;
 use crate::machine::Kind;
 use crate::object::{Object, Reloc, SHN_ABS, STB_LOCAL, STB_WEAK, STT_IFUNC, STT_TLS, Version};
-use crate::{Binding, Refusal};
+use crate::{Binding, Refusal, names};
 use bstr::BString;
 use std::collections::HashMap;
 use underpin_elf::SegmentKind;
@@ -88,6 +88,13 @@ impl<'a> Relocator<'_, 'a> {
             let Some((_, outside)) = out.asked.iter().find(|(asked, _)| *asked == question) else { continue };
             let index = out.index(outside.clone());
             let at = answers.slots + question.slot();
+            out.relocs.push(NewReloc { at, kind: Kind::GlobDat, outside: Some(index), addend: 0 });
+        }
+        if self.layout.opens().is_some() {
+            // Without a version, because which one it has depends on the processor, and weak, because it is in a library
+            // that a process without dlopen need not have (libdl.so.2 before 2.34).
+            let outside = Outside { name: names::OPEN_IN, version: None, weak: true, thread_local: false };
+            let (at, index) = (answers.slots + OPENS, out.index(outside));
             out.relocs.push(NewReloc { at, kind: Kind::GlobDat, outside: Some(index), addend: 0 });
         }
     }

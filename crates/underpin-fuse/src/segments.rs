@@ -1,6 +1,6 @@
 //! The ELF header and the program headers.
 
-use crate::layout::Layout;
+use crate::layout::{KNOWN, Layout};
 use crate::object::Object;
 
 const PT_LOAD: u32 = 1;
@@ -102,8 +102,9 @@ fn of_file(layout: &Layout, own: &Own) -> Vec<Segment> {
     let in_data = |address: u64| address - data + offset;
     let in_tables = |address: u64| address - layout.tables.0 + layout.tables.1;
     let note = layout.head - own.note;
+    let known = layout.answers.and_then(|answers| answers.known).map_or(0, |_| KNOWN);
     let mut all = vec![
-        part(PT_LOAD, READ | WRITE, offset, data, size, layout.page),
+        Segment { memory_size: size + known, ..part(PT_LOAD, READ | WRITE, offset, data, size, layout.page) },
         part(PT_LOAD, READ | EXECUTE, layout.code.1, layout.code.0, layout.code_size, layout.page),
         part(PT_LOAD, READ, layout.tables.1, layout.tables.0, own.tables - layout.tables.0, layout.page),
         part(PT_DYNAMIC, READ | WRITE, in_data(layout.dynamic), layout.dynamic, layout.dynamic_size, 8),

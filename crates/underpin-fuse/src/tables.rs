@@ -33,7 +33,8 @@ pub(crate) struct Tables {
 
 struct Export<'a> {
     symbol: Symbol<'a>,
-    object: usize,
+    /// The member that has it; `None` for a function of the file's own, whose value is its address.
+    object: Option<usize>,
     index: u16,
     hash: u32,
 }
@@ -50,6 +51,8 @@ pub(crate) struct Maker<'m, 'a> {
     pub is_member: &'m dyn Fn(&[u8]) -> bool,
     /// The name by which the fused file requests an object that stays shared.
     pub request: &'m dyn Fn(&[u8]) -> Vec<u8>,
+    /// A function of the file's own that it offers, by its address. It has no version and serves references with any.
+    pub own: Option<Symbol<'a>>,
     /// A file and a version of it that the loader must find, whether or not a symbol has it.
     pub insists: Option<(&'a [u8], &'a [u8])>,
 }
@@ -90,7 +93,8 @@ impl<'a> Maker<'_, 'a> {
             tables.versym.extend((index & 0x7fff).to_le_bytes());
         }
         tables.first = 1 + outside.len() as u32;
-        let exports = self.exports(&definitions);
+        let mut exports = self.exports(&definitions);
+        exports.extend(self.own.map(|symbol| Export { symbol, object: None, index: 1, hash: gnu_hash(symbol.name) }));
         let exports = self.hash(exports, &mut tables);
         for export in &exports {
             self.push_export(export, &mut tables);
@@ -106,6 +110,12 @@ impl<'a> Maker<'_, 'a> {
 
     fn push_export(&self, export: &Export, tables: &mut Tables) {
         let Export { symbol, object, index, .. } = export;
+        let name = tables.intern(symbol.name);
+        let Some(object) = object else {
+            push_symbol(&mut tables.symbols, name, [symbol.info, symbol.other], symbol.section, symbol.value, 0);
+            tables.versym.extend(index.to_le_bytes());
+            return;
+        };
         let place = self.layout.place_of(*object);
         let absolute = symbol.section == SHN_ABS;
         let value = match place {
@@ -121,7 +131,6 @@ impl<'a> Maker<'_, 'a> {
             hidden: index & HIDDEN != 0,
             of: (*object, symbol.value),
         });
-        let name = tables.intern(symbol.name);
         push_symbol(&mut tables.symbols, name, [symbol.info, symbol.other], section, value, symbol.size);
         tables.versym.extend(index.to_le_bytes());
     }
@@ -187,7 +196,7 @@ impl<'a> Maker<'_, 'a> {
                     }
                     _ => (*symbol, place.object),
                 };
-                exports.push(Export { symbol, object, index, hash: gnu_hash(symbol.name) });
+                exports.push(Export { symbol, object: Some(object), index, hash: gnu_hash(symbol.name) });
             }
             has_default.extend(defaults);
         }

@@ -3,9 +3,10 @@
 use crate::arrays::Arrays;
 use crate::bind::Scope;
 use crate::dynamic::{DT_NEEDED, DT_RPATH, DT_SONAME, Dynamic, Link, Loaded, Parts};
-use crate::layout::Layout;
+use crate::layout::{KNOWN, Layout};
+use crate::machine::Read;
 use crate::meaning::{Asks, Meaning};
-use crate::object::{Malformed, Object};
+use crate::object::{Malformed, Object, STB_GLOBAL, STT_FUNC, Symbol};
 use crate::relocate::{Relocated, Relocator};
 use crate::sections::{self, ALLOC, EXECUTE, MemberSections, Section, TLS, WRITE};
 use crate::sections::{
@@ -13,7 +14,7 @@ use crate::sections::{
 };
 use crate::tables::{Maker, Tables};
 use crate::{
-    Closure, Fused, Member, Names, Plan, Refusal, answers, frames, note, property, protect, relative, segments,
+    Closure, Fused, Member, Names, Plan, Refusal, answers, frames, names, note, property, protect, relative, segments,
 };
 use bstr::{BString, ByteSlice};
 use std::collections::{BTreeMap, HashSet};
@@ -25,6 +26,8 @@ struct Requests {
     shared: Vec<BString>,
     /// The old names of members.
     own: Vec<BString>,
+    /// Those of them that the file does not need: the loader is told them when something is opened.
+    later: Vec<BString>,
     /// DT_NEEDED of the program, the fused file left out.
     program: Vec<BString>,
     /// Names of objects that stay shared, in DT_NEEDED and `vn_file`, and what the fused file has in their places.
@@ -38,10 +41,10 @@ struct Requests {
 pub(crate) fn write(closure: &Closure, objects: &[Object], plan: &Plan, names: &Names) -> Result<Fused, Refusal> {
     let requests = requests(closure, objects, plan, names);
     let mut notes = merged(closure, objects, plan);
-    let needed = (requests.shared.len() + requests.own.len()) as u64;
+    let needed = (requests.shared.len() + requests.own.len() - requests.later.len()) as u64;
     let properties = property::of_all(objects, &plan.members);
     let sizes = (properties.len() as u64, note::write(&notes).len() as u64);
-    let layout = Layout::new(objects, &plan.members, sizes, needed);
+    let layout = Layout::new(objects, &plan.members, sizes, (needed, !requests.later.is_empty()));
     let paths: Vec<BString> = closure.objects.iter().map(|member| member.path.clone()).collect();
     let scope = Scope::new(objects, &closure.initialisation);
     let relocator = Relocator { objects, paths: &paths, scope: &scope, layout: &layout };
@@ -57,13 +60,18 @@ pub(crate) fn write(closure: &Closure, objects: &[Object], plan: &Plan, names: &
         soname: &names.soname,
         section: &|object, at| members.index(object, at),
         is_member: &|name| names_of_members.contains(name),
+        own: layout.opens().map(opens),
         request: &|name| requests.renamed.get(name.as_bstr()).map_or_else(|| name.to_vec(), |path| path.to_vec()),
         insists,
     };
     let mut tables = maker.make(&relocated.outside);
     let arrays = Arrays::new(closure, objects, &layout, &mut relocated).map_err(malformed)?;
     let frames = frames::collect(objects, &layout).map_err(malformed)?;
-    let opened = layout.answers.map(|_| answers::opened(closure, objects, &plan.members)).unwrap_or_default();
+    let opened = layout
+        .answers
+        .filter(|own| own.asked)
+        .map(|_| answers::opened(closure, objects, &plan.members))
+        .unwrap_or_default();
     let properties = &properties;
     let writer = Writer { closure, objects, layout: &layout, requests: &requests, names, properties, opened: &opened };
     for (note, member) in notes.iter_mut().zip(&plan.members) {
@@ -71,11 +79,24 @@ pub(crate) fn write(closure: &Closure, objects: &[Object], plan: &Plan, names: &
     }
     let short = insists.map(|_| relative::take(&mut relocated, |at| writer.offset(at).is_some())).unwrap_or_default();
     let bytes = writer.file(&mut tables, (&mut relocated, short), &arrays, &frames, &notes, members)?;
-    let asks = Asks { needs: &requests.shared, names: &requests.own, search: &requests.path, opened: &opened };
+    let asks = Asks {
+        needs: &requests.shared,
+        names: &requests.own,
+        search: &requests.path,
+        opened: &opened,
+        later: &requests.later,
+    };
     let meaning = Meaning::new(closure, plan, &layout, &relocated.bindings, &tables, &asks);
     let Requests { own: links, program: program_needs, program_renamed: renames, .. } = requests;
     let renames = renames.into_iter().collect();
     Ok(Fused { bytes, links, program_needs, renames, bindings: relocated.bindings, meaning })
+}
+
+/// The function at an address that stands for the process's dlopen, as a symbol. Any section will do, but not none: an
+/// absolute symbol would not move with the file.
+fn opens<'a>(at: u64) -> Symbol<'a> {
+    let info = STB_GLOBAL << 4 | STT_FUNC;
+    Symbol { name: names::OPEN, info, other: 0, section: 1, value: at, size: 0, version: None }
 }
 
 fn requests(closure: &Closure, objects: &[Object], plan: &Plan, names: &Names) -> Requests {
@@ -108,7 +129,8 @@ fn requests(closure: &Closure, objects: &[Object], plan: &Plan, names: &Names) -
     }
     let program = objects[0].needed.iter().map(|name| BString::from(*name)).filter(|name| !own.contains(name));
     let program = program.map(|name| program_renamed.get(&name).unwrap_or(&name).clone()).collect();
-    Requests { shared, own, program, renamed, program_renamed, path }
+    let later = names::later(closure, objects, plan, &own);
+    Requests { shared, own, later, program, renamed, program_renamed, path }
 }
 
 /// What members need, and what that needs where it stays shared: requested in the order of the closure, each comes where it
@@ -230,21 +252,31 @@ impl Writer<'_, '_> {
         let (layout, processor) = (self.layout, self.layout.processor);
         let mut code = processor.protect(layout.code.0, ranges);
         let Some(own) = layout.answers else { return Ok(code) };
-        let table = answers::table(self.closure, self.objects, layout, self.opened, loaded.parts.at);
-        let table = table.map_err(|(object, error)| {
-            let path = self.closure.objects[object].path.clone();
-            Refusal::Malformed { path, error }
-        })?;
-        let table = loaded.put(b".rodata.members", SHT_PROGBITS, Link::default(), table);
+        let mut read = Read { slots: own.slots, ..Read::default() };
+        if own.asked {
+            let table = answers::table(self.closure, self.objects, layout, self.opened, loaded.parts.at);
+            let table = table.map_err(|(object, error)| {
+                let path = self.closure.objects[object].path.clone();
+                Refusal::Malformed { path, error }
+            })?;
+            read.table = loaded.put(b".rodata.members", SHT_PROGBITS, Link::default(), table).0;
+        }
+        if let Some(known) = own.known {
+            let names = names::table(&self.requests.later);
+            read.names = loaded.put(b".rodata.names", SHT_PROGBITS, Link::default(), names).0;
+            read.known = known;
+        }
         code.resize((own.code - layout.code.0) as usize, 0);
-        code.extend(processor.answers(own.code, table.0, own.slots));
+        code.extend(processor.answers(own.code, &read));
         Ok(code)
     }
 
     /// The entries that say what else to load, the file's own name, and where to search.
     fn named(&self, tables: &mut Tables) -> Dynamic {
         let mut dynamic = Dynamic::default();
-        for name in self.requests.shared.iter().chain(&self.requests.own) {
+        let later: HashSet<&BString> = self.requests.later.iter().collect();
+        let own = self.requests.own.iter().filter(|name| !later.contains(name));
+        for name in self.requests.shared.iter().chain(own) {
             dynamic.add(DT_NEEDED, u64::from(tables.intern(name)));
         }
         dynamic.add(DT_SONAME, u64::from(tables.intern(&self.names.soname)));
@@ -272,6 +304,9 @@ impl Writer<'_, '_> {
         // Up to the end of the page: what a tool writes anew must still fill the segment that becomes read-only.
         let end = layout.fini_array + arrays.fini_size();
         add(b".data.rel.ro", SHT_PROGBITS, 0, end, layout.data.0 + layout.data.2 - end, 0, 0);
+        if let Some(known) = layout.answers.and_then(|answers| answers.known) {
+            add(b".bss", SHT_NOBITS, 0, known, KNOWN, 0, 0);
+        }
         let code = Section::allocated(b".text", SHT_PROGBITS, layout.code.0, layout.code.1, layout.code_size);
         list.push(Section { flags: ALLOC | EXECUTE, ..code });
     }

@@ -53,7 +53,7 @@ struct Facts {
     kinds: &'static [(u32, Kind)],
     /// The function that protects pages ([`Processor::protect`]), with holes for the distance to its list.
     protect: &'static [u8],
-    /// The functions that members call as dladdr and dlopen (`answers.c`).
+    /// The functions that members call as dladdr and dlopen, and the process as dlopen (`answers.c`).
     answers: &'static [u8],
     /// The property of a file (`pr_type`) whose bits hold if they hold for all that a process loads.
     and_property: u32,
@@ -134,11 +134,17 @@ impl Processor {
         u64_at(self.facts().answers, 16 + question.slot() as usize)
     }
 
-    /// The functions at an address that answer members, by a table and through slots.
-    pub fn answers(self, at: u64, table: u64, slots: u64) -> Vec<u8> {
+    /// Where in it the function begins that stands for the process's dlopen.
+    pub fn opens(self) -> u64 {
+        u64_at(self.facts().answers, 32)
+    }
+
+    /// The functions at an address that answer members and the process.
+    pub fn answers(self, at: u64, read: &Read) -> Vec<u8> {
         let mut code = self.facts().answers.to_vec();
-        code[..8].copy_from_slice(&table.wrapping_sub(at).to_le_bytes());
-        code[8..16].copy_from_slice(&slots.wrapping_sub(at).to_le_bytes());
+        for (hole, address) in [(0, read.table), (8, read.slots), (40, read.names), (48, read.known)] {
+            code[hole..hole + 8].copy_from_slice(&address.wrapping_sub(at).to_le_bytes());
+        }
         code
     }
 
@@ -178,6 +184,19 @@ impl Processor {
             Processor::Aarch64 => aarch64::passes_minus_one(code, slots),
         }
     }
+}
+
+/// The addresses of what the functions of `answers.c` read; those that are not called need none.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Read {
+    /// The members, for those that ask.
+    pub table: u64,
+    /// glibc's functions.
+    pub slots: u64,
+    /// The names that the loader is told when something is opened.
+    pub names: u64,
+    /// The word that says that it was.
+    pub known: u64,
 }
 
 /// How far before a call its first argument is looked for, in bytes.

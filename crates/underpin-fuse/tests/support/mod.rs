@@ -132,8 +132,14 @@ pub fn contents(program: &Path) -> (underpin_resolve::Closure, Vec<Content>) {
 
 /// Fuses a program of the fixture.
 pub fn fuse(target: Target, fixture: &Fixture, program: &Path) -> Trial {
+    fuse_with(target, fixture, program, |_| ())
+}
+
+/// The same, with something of the closure changed.
+pub fn fuse_with(target: Target, fixture: &Fixture, program: &Path, change: impl FnOnce(&mut Closure)) -> Trial {
     let (resolved, contents) = contents(program);
-    let closure = Closure::new(&resolved, &contents);
+    let mut closure = Closure::new(&resolved, &contents);
+    change(&mut closure);
     let plan = underpin_fuse::plan(&closure).expect("a plan");
     let links = fixture.mkdir("links");
     let names = Names { soname: "fused.so".into(), links: links.to_str().expect("UTF-8").into(), only_links: false };
@@ -144,7 +150,9 @@ pub fn fuse(target: Target, fixture: &Fixture, program: &Path) -> Trial {
     }
     let mut needed: Vec<BString> = vec![file.to_str().expect("UTF-8").into()];
     needed.extend(fused.program_needs.iter().cloned());
-    let renames = fused.renames.iter().cloned().map(|(from, to)| Rename { from, to }).collect();
+    let path = BString::from(file.to_str().expect("UTF-8"));
+    let own = fused.links.iter().map(|name| (name.clone(), path.clone()));
+    let renames = own.chain(fused.renames.iter().cloned()).map(|(from, to)| Rename { from, to }).collect();
     let edits = Edits { needed: Some(needed), renames, ..Edits::default() };
     let rewrite = underpin_rewrite::rewrite(&contents[0].bytes, &edits, &RewriteOptions::default()).expect("a rewrite");
     let name = program.file_name().expect("a name").to_str().expect("UTF-8");
@@ -176,7 +184,13 @@ impl Trial {
 
     /// The names that the loader searches for at a start of the copy.
     pub fn searched(&self, fixture: &Fixture) -> BTreeSet<String> {
-        let account = Output::of(&mut self.target.run(fixture, &self.copy, &[("LD_DEBUG", "libs")])).stderr;
+        self.searched_with(fixture, &[])
+    }
+
+    /// The names that the loader searches for in a run of the copy.
+    pub fn searched_with(&self, fixture: &Fixture, arguments: &[&str]) -> BTreeSet<String> {
+        let mut command = self.target.run(fixture, &self.copy, &[("LD_DEBUG", "libs")]);
+        let account = Output::of(command.args(arguments)).stderr;
         let names = account.lines().filter_map(|line| line.split_once("find library=")?.1.split(' ').next());
         names.map(str::to_owned).collect()
     }

@@ -1,7 +1,7 @@
 //! The real loader's judgement of a fused program, against its original.
 
-use super::real;
 use super::subject::Subject;
+use super::{Place, real};
 use anyhow::bail;
 use bstr::BString;
 use std::collections::BTreeSet;
@@ -113,6 +113,7 @@ pub fn differences(before: &Closure, after: &Closure, file: &Path) -> Vec<String
     let now = all(after);
     let mut said: Vec<String> =
         now.intersection(&members).map(|path| say(path, "is loaded beside the file it was merged into")).collect();
+    said.extend(Place::at(file).and_then(|place| place.lost_name()));
     let (then, now) = (shared(all(before)), shared(now));
     said.extend(then.difference(&now).map(|path| say(path, "is not loaded any more")));
     said.extend(now.difference(&then).map(|path| say(path, "is loaded and was not before")));

@@ -6,12 +6,14 @@ mod emulator;
 mod group;
 mod judge;
 mod place;
+mod running;
 mod subject;
 
 pub use bundled::merged;
 pub use group::GroupFile;
 pub use judge::{differences, same_symbols};
 pub use place::{Fusions, Place, file_of};
+pub use running::remove_left;
 
 use crate::contents::{Contents, part};
 use crate::input::path;
@@ -210,6 +212,7 @@ impl Merger {
         let compared = self.replace(keep);
         if compared.is_ok() {
             fusions.remove_unused();
+            remove_left(&program);
             for error in files::remove_unused(&farms) {
                 crate::screen::note(&error);
             }
@@ -249,9 +252,12 @@ impl Merger {
 
     /// The program's new bytes: it names the merged file first, which must be there.
     fn program(&self) -> anyhow::Result<Vec<u8>> {
-        let mut needed: Vec<BString> = vec![self.file().as_os_str().as_bytes().into()];
+        let file = BString::from(self.file().as_os_str().as_bytes());
+        let mut needed = vec![file.clone()];
         needed.extend(self.fused.program_needs.iter().cloned());
-        let renames = self.fused.renames.iter().cloned().map(|(from, to)| Rename { from, to }).collect();
+        // Versions of members are looked for in the file under a name that the loader knows at start.
+        let inside = self.fused.links.iter().map(|name| (name.clone(), file.clone()));
+        let renames = inside.chain(self.fused.renames.iter().cloned()).map(|(from, to)| Rename { from, to }).collect();
         let edits = Edits { needed: Some(needed), renames, ..Edits::default() };
         let bound = bound(&self.merged, &self.fused.bytes, self.file())?;
         let options = RewriteOptions { bound, ..RewriteOptions::default() };

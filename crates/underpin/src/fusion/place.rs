@@ -2,6 +2,7 @@
 //! of links to it, and a list of what is in it (SPDX). A number is used once for as long as its folder is there, so what a running or replaced program names is
 //! never changed.
 
+use super::running;
 use crate::screen;
 use anyhow::{Context, ensure};
 use std::collections::BTreeSet;
@@ -12,7 +13,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use underpin_elf::{Elf, FileSource};
-use underpin_fuse::{Fused, Names};
+use underpin_fuse::{Fused, Names, note};
 use underpin_rewrite::plan::{FARMS, FUSED};
 
 /// The folder of links in that of a fusion.
@@ -74,6 +75,28 @@ impl Place {
         self.file.with_extension("programs")
     }
 
+    /// A file that is there if the folder was left for a process that runs with the file, and nothing else needs it.
+    pub(super) fn mark(&self) -> PathBuf {
+        self.file.with_extension("left")
+    }
+
+    /// The folders of fusions that may be of a program: beside it, and where the file is that it names.
+    pub(super) fn all_of(program: &Path) -> Vec<PathBuf> {
+        let beside = program.parent().zip(program.file_name()).map(|(parent, name)| {
+            let name = [FUSED.as_bytes(), name.as_bytes()].concat();
+            parent.join(FARMS).join(OsStr::from_bytes(&name))
+        });
+        let named = Place::of(program).and_then(|place| Some(place.folder.parent()?.to_owned()));
+        beside.into_iter().chain(named).collect()
+    }
+
+    /// The fusion in a folder that was left for a process; `None` if it is none.
+    pub(super) fn marked(folder: &Path) -> Option<Place> {
+        let files = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
+        let mark = files.into_iter().find(|file| file.extension() == Some(OsStr::new("left")))?;
+        Place::at(&mark.with_extension("so"))
+    }
+
     /// Notes the programs that are to use the file, beside those of its group that do.
     ///
     /// # Errors
@@ -117,6 +140,25 @@ impl Place {
     /// Whether a link is one to the file; earlier versions wrote its whole path.
     fn leads_here(&self, link: &Path) -> bool {
         fs::read_link(link).is_ok_and(|target| target == self.target() || target == self.file)
+    }
+
+    /// What keeps an old name from leading to the file when something is opened by it; `None` if nothing does.
+    pub(super) fn lost_name(&self) -> Option<String> {
+        let bytes = fs::read(&self.file).ok()?;
+        let dynamic = Elf::read(bytes.as_slice()).ok()?.dynamic?;
+        let again =
+            "a library that is opened by its name is loaded a second time; `underpin bind --fuse` makes it anew";
+        let links = self.links();
+        let first = dynamic.rpath.as_deref().and_then(|list| list.split(|byte| *byte == b':').next());
+        if first != Some(links.as_os_str().as_bytes()) {
+            return Some(format!("{} does not search its links any more: {again}", self.file.display()));
+        }
+        let names = note::read(&bytes)?
+            .into_iter()
+            .map(|member| member.soname)
+            .filter(|name| !name.is_empty() && !name.contains(&b'/'));
+        let mut lost = names.map(|name| links.join(OsStr::from_bytes(&name))).filter(|link| !self.leads_here(link));
+        Some(format!("{} does not lead to the merged file: {again}", lost.next()?.display()))
     }
 
     /// What the file is called and how it is reached.
@@ -180,6 +222,7 @@ impl Place {
         let _ = fs::remove_file(self.list());
         let _ = fs::remove_file(self.users());
         let _ = fs::remove_file(&self.file);
+        let _ = fs::remove_file(self.mark());
         // Each only if it is empty.
         let above = self.folder.ancestors().take(3);
         above.for_each(|folder| drop(fs::remove_dir(folder)));
@@ -188,7 +231,7 @@ impl Place {
     /// Removes it unless a program of its group, or of the folder that it is in, names the file.
     pub fn remove_if_unused(&self) {
         if self.named_by(self.folder.ancestors().nth(3)).is_none() {
-            self.remove();
+            running::remove(self);
         }
     }
 
@@ -202,7 +245,7 @@ impl Place {
     }
 
     /// The place of a fused library by its path; `None` if it is not one of ours.
-    fn at(file: &Path) -> Option<Place> {
+    pub(super) fn at(file: &Path) -> Option<Place> {
         let folder = file.parent()?;
         let all = folder.parent()?;
         let ours = all.file_name()?.as_bytes().starts_with(FUSED.as_bytes()) && all.parent()?.ends_with(FARMS);
@@ -237,7 +280,7 @@ impl Fusions {
             let beside = folder.as_deref().filter(|folder| place.is_in(folder));
             let of_group = fs::canonicalize(program).is_ok_and(|path| place.read_users().contains(&path));
             match place.named_by(beside) {
-                None if beside.is_some() || of_group => place.remove(),
+                None if beside.is_some() || of_group => running::remove(place),
                 // The others of its group go on with it.
                 Some(_) if of_group => {}
                 Some(other) => {

@@ -3,6 +3,7 @@
 use super::{FileFacts, real};
 use crate::input::path;
 use anyhow::{Context, bail, ensure};
+use bstr::{BString, ByteSlice};
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -10,7 +11,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use underpin_elf::{Elf, Notes};
 use underpin_fuse::{Content, Refusal};
-use underpin_resolve::{Closure, Depth, Environment, Found, HostRoot, LoaderKind, Object, Outcome, Resolver};
+use underpin_resolve::{Closure, Depth, Environment, Found, HostRoot, LoaderKind, Object, Outcome, Resolver, Root};
 use underpin_rewrite::files::{self, HeldFile, Status};
 use underpin_rewrite::plan::{Exclusion, Policy, UnboundRoot};
 use underpin_rewrite::{record_of, undo};
@@ -28,6 +29,8 @@ pub(super) struct Subject {
     contents: Vec<Content>,
     /// Why the caller keeps each object shared, in the order of the closure.
     keep: Vec<Option<String>>,
+    /// Names that glibc requests by itself while the program runs.
+    opened_by_glibc: Vec<BString>,
 }
 
 impl Subject {
@@ -57,11 +60,12 @@ impl Subject {
         if let Some(edge) = resolved.edges.iter().find(|edge| lost(&edge.outcome)) {
             bail!("{} is not found: `underpin tree` tells where it is searched for", edge.name);
         }
+        let opened_by_glibc = opened_by_glibc(&root, &resolver, &resolved);
         let program = Content { bytes: original, modified: FileFacts::of(path)?.modified };
         let libraries = resolved.objects.iter().skip(1).map(content);
         let contents = std::iter::once(Ok(program)).chain(libraries).collect::<anyhow::Result<_>>()?;
         let keep = resolved.objects.iter().map(|object| keep(object, policy)).collect();
-        Ok(Subject { path: path.to_owned(), held, resolved, contents, keep })
+        Ok(Subject { path: path.to_owned(), held, resolved, contents, keep, opened_by_glibc })
     }
 
     /// The real paths of the libraries that could be merged.
@@ -91,6 +95,7 @@ impl Subject {
         for (object, keep) in closure.objects.iter_mut().zip(&self.keep) {
             object.keep.clone_from(keep);
         }
+        closure.opened_by_glibc.clone_from(&self.opened_by_glibc);
         closure
     }
 
@@ -98,6 +103,36 @@ impl Subject {
     pub fn original(&self) -> &Vec<u8> {
         &self.contents[0].bytes
     }
+}
+
+/// What glibc requests by itself while a program runs, and all that this needs: the modules of its name service
+/// (nsswitch.conf(5)) that are installed, whichever are configured today, and the library for names of hosts that are not
+/// ASCII (`inet/idna.c`). Modules of iconv need glibc alone.
+fn opened_by_glibc(root: &HostRoot, resolver: &Resolver, resolved: &Closure) -> Vec<BString> {
+    let named = |object: &&Object| object.names.iter().any(|name| name == "libc.so.6");
+    let Some(libc) = resolved.objects.iter().find(named) else { return Vec::new() };
+    let folder = |path: &BString| path.rfind_byte(b'/').map(|end| path[..end].to_vec());
+    let beside = [Some(&libc.path), libc.real_path.as_ref()].into_iter().flatten().filter_map(folder);
+    // The loader searches /lib and /usr/lib, which may be one folder.
+    let usr = |folder: &Vec<u8>| match folder.strip_prefix(b"/usr") {
+        Some(rest) => rest.to_vec(),
+        None => [b"/usr", folder.as_slice()].concat(),
+    };
+    let folders: BTreeSet<Vec<u8>> = beside.flat_map(|folder| [usr(&folder), folder]).collect();
+    let is_opened =
+        |name: &BString| name.starts_with(b"libnss_") && name.contains_str(".so.") || name == "libidn2.so.0";
+    let mut names = BTreeSet::new();
+    for folder in folders {
+        let all = root.list(folder.as_bstr()).unwrap_or_default();
+        for name in all.into_iter().filter(is_opened) {
+            let path = [folder.as_slice(), b"/", name.as_slice()].concat();
+            if let Ok(closure) = resolver.resolve(path.as_bstr(), Depth::Load) {
+                names.extend(closure.edges.into_iter().map(|edge| edge.name));
+                names.insert(name);
+            }
+        }
+    }
+    names.into_iter().collect()
 }
 
 fn content(object: &Object) -> anyhow::Result<Content> {

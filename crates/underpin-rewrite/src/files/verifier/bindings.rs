@@ -92,8 +92,8 @@ impl Bindings {
 
     /// Checks that a file that many members were merged into stands for each of them: every reference of another object
     /// leads to what it led to, or to the file if that was a member, and what the file asks of others it gets from where
-    /// a member got it. What was bound inside the file the loader does not tell: [`Bindings::confirm`]. Returns how many
-    /// references were compared.
+    /// a member got it. What was bound inside the file the loader does not tell: [`Bindings::confirm`]. The file may stand
+    /// for dlopen, and passes it on to glibc's dlmopen (underpin-fuse, `names`). Returns how many references were compared.
     ///
     /// # Errors
     /// The first one that is bound to something else.
@@ -107,6 +107,13 @@ impl Bindings {
         let mut expected: BTreeMap<Reference, BTreeSet<PathBuf>> = BTreeMap::new();
         for ((from, symbol), targets) in &before.targets {
             expected.entry((merged(from), symbol.clone())).or_default().extend(targets.iter().map(merged));
+        }
+        let own = (file.to_path_buf(), "dlmopen".to_owned());
+        if let Some(glibc) = self.targets.get(&own).filter(|targets| targets.iter().all(|path| is_glibc(path))) {
+            expected.entry(own).or_default().extend(glibc.iter().cloned());
+            let taken = expected.iter_mut().filter(|((_, symbol), _)| symbol.split(' ').next() == Some("dlopen"));
+            let passed = taken.filter(|(_, then)| !then.is_empty() && then.iter().all(|path| is_glibc(path)));
+            passed.for_each(|(_, then)| *then = BTreeSet::from([file.to_path_buf()]));
         }
         let nothing = BTreeSet::new();
         let outside = || expected.iter().filter(|((from, _), _)| from != file);
@@ -140,6 +147,13 @@ impl Bindings {
         }
         Ok(())
     }
+}
+
+/// Whether a file is the one in which glibc has dlopen: libc.so.6, before 2.34 libdl.so.2, which may be links to a file with
+/// the version in its name.
+fn is_glibc(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().as_bytes();
+    ["libc.so.", "libc-2.", "libdl.so.", "libdl-2."].into_iter().any(|start| name.starts_with(start.as_bytes()))
 }
 
 fn wrong(reference: &Reference, then: &BTreeSet<PathBuf>, now: &BTreeSet<PathBuf>) -> Disagreement {
@@ -216,6 +230,26 @@ mod tests {
         assert!(same(&[program.clone(), inside.clone()]).is_err(), "a reference is lost");
         assert!(same(&[line("/p", "/c"), inside, other.clone()]).is_err(), "it leads elsewhere");
         assert!(same(&[program, line("/f", "/d"), other]).is_err(), "no member got it from there");
+    }
+
+    #[test]
+    fn a_merged_file_may_stand_for_dlopen_if_it_asks_glibc_in_turn() {
+        let line = |from: &str, to: &str, symbol: &str| {
+            format!(" 1:\tbinding file {from} [0] to {to} [0]: normal symbol `{symbol}\n")
+        };
+        let read = |lines: &[String]| Bindings::read(Path::new("/p"), b"", lines.concat().as_bytes());
+        let members = BTreeSet::from([PathBuf::from("/a")]);
+        let (libc, open, on) = ("/libc.so.6", "dlopen' [GLIBC_2.34]", "dlmopen'");
+        let before = read(&[line("/p", libc, open), line("/a", libc, open), line("/p", "/a", "f'")]);
+        let same = |lines: &[String]| read(lines).same_as_merged(&before, &members, Path::new("/f"));
+        let (f, passed) = (line("/p", "/f", "f'"), line("/f", libc, on));
+        let all = [f.clone(), passed.clone(), line("/p", "/f", open), line("/f", "/f", open)];
+        assert_eq!(same(&all), Ok(4));
+        assert!(same(&[f.clone(), line("/p", "/f", open)]).is_err(), "it does not pass it on");
+        assert!(same(&[f.clone(), line("/f", "/x", on), line("/p", "/f", open)]).is_err(), "it passes it on elsewhere");
+        assert!(same(&[f.clone(), passed.clone(), line("/p", libc, open)]).is_err(), "the program opens past it");
+        assert!(same(&[f.clone(), passed, line("/p", "/x", open)]).is_err(), "another file stands for it");
+        assert_eq!(same(&[f, line("/p", libc, open)]), Ok(2));
     }
 
     #[test]

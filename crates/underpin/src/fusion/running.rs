@@ -1,0 +1,47 @@
+//! Merged files that a process still runs with. Such a process asks for the links beside its file when it opens something
+//! for the first time (underpin-fuse, `names`): without them it would load the libraries a second time.
+
+use super::place::Place;
+use crate::screen;
+use bstr::ByteSlice;
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// A process that has mapped a file, as far as this user may know; `None` if none has.
+pub(super) fn process_with(file: &Path) -> Option<u32> {
+    let line = [b" ", file.as_os_str().as_bytes(), b"\n"].concat();
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut numbers = processes.filter_map(|process| process.file_name().to_str()?.parse().ok());
+    numbers.find(|number: &u32| {
+        let maps = fs::read(format!("/proc/{number}/maps")).unwrap_or_default();
+        maps.contains_str(&line)
+    })
+}
+
+/// Removes what nothing names, or leaves it, with a mark, until the process has ended that runs with it.
+pub(super) fn remove(place: &Place) {
+    let Some(process) = process_with(place.file()) else { return place.remove() };
+    let folder = place.file().parent().unwrap_or(place.file()).display();
+    match fs::write(place.mark(), "") {
+        Ok(()) => screen::note(&format!(
+            "{folder}: left, because process {process} runs with it; the next `underpin bind --fuse` or `unbind` of the \
+             program after its end removes it"
+        )),
+        Err(_) => place.remove(),
+    }
+}
+
+/// Removes what was left beside these programs, or beside the files that they name, for processes that have ended.
+pub fn remove_left(programs: &[PathBuf]) {
+    let places: BTreeSet<PathBuf> = programs.iter().flat_map(|program| Place::all_of(program)).collect();
+    for folder in places {
+        let numbers = fs::read_dir(&folder).into_iter().flatten().flatten();
+        for place in numbers.filter_map(|number| Place::marked(&number.path())) {
+            if process_with(place.file()).is_none() {
+                place.remove_if_unused();
+            }
+        }
+    }
+}
