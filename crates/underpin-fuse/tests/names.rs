@@ -123,6 +123,59 @@ fn where_something_could_be_opened_past_the_file_all_names_are_known_at_start() 
 }
 
 #[test]
+fn a_module_that_needs_glibc_alone_is_opened_without_the_names() {
+    for target in Target::all() {
+        let fixture = Fixture::new();
+        libraries(target, &fixture);
+        let module = |name: &str, flags: &[&str]| {
+            let source = "#include <math.h>\nextern __attribute__((weak)) int count(void); int plug(void) { return count ? count() : (int) sqrt(1.); }";
+            target.library(&fixture, name, source, flags);
+        };
+        let eager = "-Wl,--no-as-needed";
+        module("nothing", &["-nostdlib", "-Wl,--unresolved-symbols=ignore-all"]);
+        module("libc", &["-lm"]);
+        module("several", &[eager, "-lm", "-lpthread", "-ldl", "-lrt"]);
+        module("direct", &[eager, "-lcount"]);
+        module("indirect", &[eager, "-lplug"]);
+        module("filter", &["-Wl,--auxiliary,libnone.so"]);
+        // More than is looked at.
+        let far: Vec<String> = (0..9).map(|number| format!("far{number}")).collect();
+        for name in &far {
+            target.library(&fixture, name, &format!("int {name}(void) {{ return 0; }}"), &[]);
+        }
+        let far: Vec<String> = far.iter().map(|name| format!("-l{name}")).collect();
+        module("many", &[eager].into_iter().chain(far.iter().map(String::as_str)).collect::<Vec<_>>());
+        fixture.write("libtext.so", "not a library");
+        fixture.write("libshort.so", b"\x7fELF\x02\x01\x01");
+        fixture.mkdir("libfolder.so");
+        let main =
+            format!("{OPENS}int other(void); int main(int c, char **v) {{ if (c > 1) plug(v[1]); return other(); }}");
+        let trial = fuse(target, &fixture, &target.program(&fixture, &main, &["-lcount", "-lother", "-ldl"]));
+        for (name, tells) in [
+            ("nothing", false),
+            ("libc", false),
+            ("several", false),
+            ("none", false),
+            ("direct", true),
+            ("indirect", true),
+            ("filter", true),
+            ("many", true),
+            ("text", true),
+            ("short", true),
+            ("folder", true),
+        ] {
+            let path = fixture.join(format!("lib{name}.so"));
+            let path = path.to_str().expect("UTF-8");
+            assert_eq!(trial.same(&fixture, &[path]).matches("counted").count(), 1, "{name}");
+            assert_eq!(at_start(&trial, &fixture, &[path]).len(), if tells { 2 } else { 0 }, "{name}");
+        }
+        // Relative to the current directory, which is the fixture's.
+        assert_eq!(at_start(&trial, &fixture, &["./liblibc.so"]).len(), 0);
+        assert_eq!(at_start(&trial, &fixture, &["$ORIGIN/liblibc.so"]).len(), 2);
+    }
+}
+
+#[test]
 fn modes_errors_and_threads_are_as_with_glibc_alone() {
     for target in Target::all() {
         let fixture = Fixture::new();

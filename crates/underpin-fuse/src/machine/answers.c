@@ -28,7 +28,11 @@ struct slots {
 };
 
 /* Distances from here: the table, the slots, the functions, the names, the word that says that the loader knows them. */
-__asm__(".text\nholes: .quad 0, 0, answer_dladdr - holes, answer_dlopen - holes, open - holes, 0, 0\n");
+__asm__(".text\nholes: .quad 0, 0, answer_dladdr - holes, answer_dlopen - holes, open - holes, 0, 0\n"
+        /* What is glibc's or always shared, and needs nothing else. */
+        "own: .asciz \"libc.so.6\", \"libm.so.6\", \"libpthread.so.0\", \"libdl.so.2\", \"librt.so.1\", \"libgcc_s.so.1\", \"\"\n"
+        ".balign 16\n");
+extern const char own[] __attribute__((visibility("hidden")));
 extern const i64 holes[7] __attribute__((visibility("hidden")));
 #define TABLE ((const char *)holes + holes[0])
 #define SLOTS ((const struct slots *)((const char *)holes + holes[1]))
@@ -95,15 +99,99 @@ void *answer_dlopen(const char *file, int mode) {
     return SLOTS->dlopen(file, mode);
 }
 
-/* dlopen of the process. Before something is opened, the loader is told each name of a member: it follows the link of
- * that name to this file, which it knows by device and inode, and remembers the name. From then on it answers what is
- * opened, and what that needs, as it would have if the libraries had been loaded under these names. dlmopen in the first
- * namespace is glibc's dlopen by another name: under its own, a look-up would lead back here.
+#ifdef __x86_64__
+enum { OPENAT = 257, PREAD = 17, CLOSE = 3 };
+static long call(long number, long a, long b, long c, long d) {
+    register long r10 __asm__("r10") = d;
+    long result;
+    __asm__ volatile("syscall" : "=a"(result) : "0"(number), "D"(a), "S"(b), "d"(c), "r"(r10) : "rcx", "r11", "memory");
+    return result;
+}
+#else
+enum { OPENAT = 56, PREAD = 67, CLOSE = 57 };
+static long call(long number, long a, long b, long c, long d) {
+    register long x8 __asm__("x8") = number, x0 __asm__("x0") = a, x1 __asm__("x1") = b, x2 __asm__("x2") = c;
+    register long x3 __asm__("x3") = d;
+    __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3) : "memory");
+    return x0;
+}
+#endif
+
+struct head {
+    u32 magic; unsigned char class, rest[27]; u64 segments;
+    unsigned char more[14]; unsigned short size, count;
+};
+struct segment { u32 kind, flags; u64 offset, address, physical, file, memory, align; };
+struct entry { u64 tag, value; };
+enum { HEAD = 832, ENTRIES = 64, NEEDED = 8 };
+
+/* Whether what an open file needs may have an old name of a member, or need what has: all but a list of libraries that are
+ * never members and need none. What is not understood may. */
+static int asks(long file) {
+    union { struct head head; char bytes[HEAD]; } h;
+    struct entry dynamic[ENTRIES];
+    u64 needed[NEEDED], strings = 0;
+    u32 count = 0;
+    long read = call(PREAD, file, (long)&h, sizeof h, 0);
+    if (read < (long)sizeof h.head || h.head.magic != 0x464c457f || h.head.class != 2) return 1;
+    const struct segment *first = (const void *)(h.bytes + h.head.segments), *s;
+    if (h.head.size != sizeof *s || h.head.segments > HEAD
+        || h.head.segments + h.head.count * sizeof *s > (u64)read) return 1;
+    const struct segment *end = first + h.head.count;
+    for (s = first; s < end && s->kind != 2; s++) {}
+    if (s == end || s->file > sizeof dynamic) return 1;
+    read = call(PREAD, file, (long)dynamic, s->file, s->offset);
+    if (read != (long)s->file) return 1;
+    for (const struct entry *e = dynamic; e < dynamic + s->file / sizeof *e && e->tag; e++) {
+        if (e->tag == 5) strings = e->value;
+        /* DT_AUXILIARY, DT_FILTER. */
+        if (e->tag == 0x7ffffffd || e->tag == 0x7fffffff) return 1;
+        if (e->tag != 1) continue;
+        if (count == NEEDED) return 1;
+        needed[count++] = e->value;
+    }
+    for (s = first; s < end && (s->kind != 1 || strings - s->address >= s->file); s++) {}
+    if (s == end) return 1;
+    strings += s->offset - s->address;
+    while (count--) {
+        char name[16];
+        if (call(PREAD, file, (long)name, sizeof name, strings + needed[count]) < 1) return 1;
+        name[sizeof name - 1] = 0;
+        const char *o = own;
+        while (*o && !same(o, name)) while (*o++) {}
+        if (!*o) return 1;
+    }
+    return 0;
+}
+
+/* The same of a file that is about to be opened. Only a path leads to one that can be looked at: other names are searched
+ * for, and `$` begins a token. */
+static int may_ask(const char *path) {
+    int is_path = 0;
+    for (const char *c = path; *c; c++) {
+        if (*c == '$') return 1;
+        if (*c == '/') is_path = 1;
+    }
+    if (!is_path) return 1;
+    /* AT_FDCWD, O_CLOEXEC. */
+    long file = call(OPENAT, -100, (long)path, 02000000, 0);
+    /* ENOENT: nothing will be opened. */
+    if (file < 0) return file != -2;
+    int result = asks(file);
+    call(CLOSE, file, 0, 0, 0);
+    return result;
+}
+
+/* dlopen of the process. Before something is opened that may ask for a member, the loader is told each name of one: it
+ * follows the link of that name to this file, which it knows by device and inode, and remembers the name. From then on it
+ * answers what is opened, and what that needs, as it would have if the libraries had been loaded under these names.
+ * Modules that need libc alone, of which Emacs opens 85 at each start, are not worth that. dlmopen in the first namespace
+ * is glibc's dlopen by another name: under its own, a look-up would lead back here.
  *
  * Two threads may both come here first: each tells all names before it goes on, and to be told twice changes nothing. The
  * word is written last, and only if no name failed (too many open files). */
 void *open(const char *file, int mode) {
-    if (file && !__atomic_load_n(KNOWN, __ATOMIC_ACQUIRE)) {
+    if (file && !__atomic_load_n(KNOWN, __ATOMIC_ACQUIRE) && may_ask(file)) {
         int all = 1;
         for (const char *name = NAMES; *name; name++) {
             if (!SLOTS->dlmopen(LM_ID_BASE, name, RTLD_LAZY | RTLD_NOLOAD)) all = 0;
