@@ -55,7 +55,7 @@ fn main() {
     }
     let mut needed: Vec<BString> = vec![file.to_str().unwrap().into()];
     needed.extend(fused.program_needs.iter().cloned());
-    let renames = fused.renames.iter().cloned().map(|(from, to)| Rename { from, to }).collect();
+    let renames = fused.renames(&needed[0]).into_iter().map(|(from, to)| Rename { from, to }).collect();
     let edits = Edits { needed: Some(needed), renames, ..Edits::default() };
     let rewrite = underpin_rewrite::rewrite(&contents[0].bytes, &edits, &RewriteOptions::default()).unwrap();
     let copy = folder.join(PathBuf::from(&program).file_name().unwrap());

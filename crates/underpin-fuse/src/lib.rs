@@ -173,13 +173,22 @@ pub struct Fused {
     pub links: Vec<BString>,
     /// The new DT_NEEDED of the program, the fused library left out: it comes first.
     pub program_needs: Vec<BString>,
-    /// The names that it holds otherwise than before, there and in the `vn_file` of needed versions: old and new. Those of
-    /// [`Fused::links`] come to it, and have to become the path of the file: the loader may not know them yet.
-    pub renames: Vec<(BString, BString)>,
+    /// What [`Fused::renames`] gives, without the old names of members.
+    renames: Vec<(BString, BString)>,
     /// What each symbolic relocation of a member was bound to.
     pub bindings: Vec<Binding>,
     /// What the file does, to tell whether another program can use it.
     pub meaning: Meaning,
+}
+
+impl Fused {
+    /// The names that a program holds otherwise than before, in DT_NEEDED and in the `vn_file` of needed versions, if it names
+    /// the file by this path: old and new. Those of members become the path, because the loader may not know them at start.
+    #[must_use]
+    pub fn renames(&self, file: &BString) -> Vec<(BString, BString)> {
+        let inside = self.links.iter().map(|name| (name.clone(), file.clone()));
+        inside.chain(self.renames.iter().cloned()).collect()
+    }
 }
 
 /// Why a closure cannot be fused.

@@ -150,9 +150,7 @@ pub fn fuse_with(target: Target, fixture: &Fixture, program: &Path, change: impl
     }
     let mut needed: Vec<BString> = vec![file.to_str().expect("UTF-8").into()];
     needed.extend(fused.program_needs.iter().cloned());
-    let path = BString::from(file.to_str().expect("UTF-8"));
-    let own = fused.links.iter().map(|name| (name.clone(), path.clone()));
-    let renames = own.chain(fused.renames.iter().cloned()).map(|(from, to)| Rename { from, to }).collect();
+    let renames = fused.renames(&needed[0]).into_iter().map(|(from, to)| Rename { from, to }).collect();
     let edits = Edits { needed: Some(needed), renames, ..Edits::default() };
     let rewrite = underpin_rewrite::rewrite(&contents[0].bytes, &edits, &RewriteOptions::default()).expect("a rewrite");
     let name = program.file_name().expect("a name").to_str().expect("UTF-8");

@@ -255,9 +255,7 @@ impl Merger {
         let file = BString::from(self.file().as_os_str().as_bytes());
         let mut needed = vec![file.clone()];
         needed.extend(self.fused.program_needs.iter().cloned());
-        // Versions of members are looked for in the file under a name that the loader knows at start.
-        let inside = self.fused.links.iter().map(|name| (name.clone(), file.clone()));
-        let renames = inside.chain(self.fused.renames.iter().cloned()).map(|(from, to)| Rename { from, to }).collect();
+        let renames = self.fused.renames(&file).into_iter().map(|(from, to)| Rename { from, to }).collect();
         let edits = Edits { needed: Some(needed), renames, ..Edits::default() };
         let bound = bound(&self.merged, &self.fused.bytes, self.file())?;
         let options = RewriteOptions { bound, ..RewriteOptions::default() };
