@@ -199,11 +199,12 @@ fn trial(tool: &Path, program: &Path, scratch: &Path, sum: &mut Sum) -> anyhow::
     Ok(())
 }
 
-/// What `--version` prints and how it ends, the program's own folder left out.
+/// What `--version` prints and how it ends, the program's own folder left out. It runs there: some programs know no such
+/// option and write files.
 fn output(program: &Path, folder: &Path) -> anyhow::Result<(Option<i32>, String, String)> {
     let mut command = Command::new("timeout");
     command.args([LIMIT, "env", "-u", "DISPLAY"]).arg(program).arg("--version").stdin(std::process::Stdio::null());
-    let output = command.output()?;
+    let output = command.current_dir(folder).output()?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(&folder.display().to_string(), "");
     Ok((output.status.code(), text(&output.stdout), text(&output.stderr)))
 }

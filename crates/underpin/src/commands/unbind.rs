@@ -37,7 +37,7 @@ pub fn run(plan: UnbindPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
             Jobs { scope, keep: plan.keep, fused: fused.programs(), ..Jobs::new(jobs, Environment::inherited()) };
         let summary = files::run_all(&jobs, &Progress::parts());
         fused.remove_unused();
-        fusion::remove_left(&files);
+        fusion::Fusions::remove_left(&files);
         files::remove_unused(&farms).iter().for_each(|error| screen::note(error));
         (UnbindDocument::new(&summary, &hopeless, keeps_times), Some(summary))
     };

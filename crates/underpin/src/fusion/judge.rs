@@ -82,10 +82,14 @@ impl Judge<'_> {
     }
 }
 
-/// The members of a fused library, symbolic links resolved; none if it cannot be read.
-fn members(file: &Path) -> BTreeSet<PathBuf> {
-    let merged = fs::read(file).ok().and_then(|bytes| note::read(&bytes)).unwrap_or_default();
-    merged.iter().map(|member| real(&member.path)).collect()
+/// The members of a fused library; none if it cannot be read.
+fn merged(file: &Path) -> Vec<note::Merged> {
+    fs::read(file).ok().and_then(|bytes| note::read(&bytes)).unwrap_or_default()
+}
+
+/// Where they are, symbolic links resolved.
+fn paths(members: &[note::Merged]) -> BTreeSet<PathBuf> {
+    members.iter().map(|member| real(&member.path)).collect()
 }
 
 /// How many references of a fused program the loader binds as in its original.
@@ -93,12 +97,13 @@ fn members(file: &Path) -> BTreeSet<PathBuf> {
 /// # Errors
 /// The first one that is bound to something else.
 pub fn same_symbols(after: &Bindings, before: &Bindings, file: &Path) -> Result<usize, Disagreement> {
-    after.same_as_merged(before, &members(file), file)
+    after.same_as_merged(before, &paths(&merged(file)), file)
 }
 
 /// How what a fused program loads differs from its original with the members in one file.
 pub fn differences(before: &Closure, after: &Closure, file: &Path) -> Vec<String> {
-    let members = members(file);
+    let merged = merged(file);
+    let members = paths(&merged);
     if members.is_empty() {
         return vec![format!("{} is gone or damaged: unbind the program and bind it again", file.display())];
     }
@@ -113,7 +118,7 @@ pub fn differences(before: &Closure, after: &Closure, file: &Path) -> Vec<String
     let now = all(after);
     let mut said: Vec<String> =
         now.intersection(&members).map(|path| say(path, "is loaded beside the file it was merged into")).collect();
-    said.extend(Place::at(file).and_then(|place| place.lost_name()));
+    said.extend(Place::at(file).and_then(|place| place.lost_name(&merged)));
     let (then, now) = (shared(all(before)), shared(now));
     said.extend(then.difference(&now).map(|path| say(path, "is not loaded any more")));
     said.extend(now.difference(&then).map(|path| say(path, "is loaded and was not before")));

@@ -13,7 +13,6 @@ pub use bundled::merged;
 pub use group::GroupFile;
 pub use judge::{differences, same_symbols};
 pub use place::{Fusions, Place, file_of};
-pub use running::remove_left;
 
 use crate::contents::{Contents, part};
 use crate::input::path;
@@ -212,7 +211,7 @@ impl Merger {
         let compared = self.replace(keep);
         if compared.is_ok() {
             fusions.remove_unused();
-            remove_left(&program);
+            Fusions::remove_left(&program);
             for error in files::remove_unused(&farms) {
                 crate::screen::note(&error);
             }

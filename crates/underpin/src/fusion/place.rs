@@ -80,14 +80,15 @@ impl Place {
         self.file.with_extension("left")
     }
 
-    /// The folders of fusions that may be of a program: beside it, and where the file is that it names.
-    pub(super) fn all_of(program: &Path) -> Vec<PathBuf> {
-        let beside = program.parent().zip(program.file_name()).map(|(parent, name)| {
-            let name = [FUSED.as_bytes(), name.as_bytes()].concat();
-            parent.join(FARMS).join(OsStr::from_bytes(&name))
-        });
-        let named = Place::of(program).and_then(|place| Some(place.folder.parent()?.to_owned()));
-        beside.into_iter().chain(named).collect()
+    /// The folder of all fusions of a program that are beside it.
+    pub(super) fn all_of(program: &Path) -> Option<PathBuf> {
+        let name = [FUSED.as_bytes(), program.file_name()?.as_bytes()].concat();
+        Some(program.parent()?.join(FARMS).join(OsStr::from_bytes(&name)))
+    }
+
+    /// The folder that this fusion is in, with others of the same program or group.
+    pub(super) fn all(&self) -> Option<&Path> {
+        self.folder.parent()
     }
 
     /// The fusion in a folder that was left for a process; `None` if it is none.
@@ -142,10 +143,10 @@ impl Place {
         fs::read_link(link).is_ok_and(|target| target == self.target() || target == self.file)
     }
 
-    /// What keeps an old name from leading to the file when something is opened by it; `None` if nothing does.
-    pub(super) fn lost_name(&self) -> Option<String> {
-        let bytes = fs::read(&self.file).ok()?;
-        let dynamic = Elf::read(bytes.as_slice()).ok()?.dynamic?;
+    /// What keeps a member's name from leading to the file when something is opened by it; `None` if nothing does.
+    pub(super) fn lost_name(&self, members: &[note::Merged]) -> Option<String> {
+        let file = fs::File::open(&self.file).ok()?;
+        let dynamic = Elf::read(&FileSource::new(file).ok()?).ok()?.dynamic?;
         let again =
             "a library that is opened by its name is loaded a second time; `underpin bind --fuse` makes it anew";
         let links = self.links();
@@ -153,11 +154,9 @@ impl Place {
         if first != Some(links.as_os_str().as_bytes()) {
             return Some(format!("{} does not search its links any more: {again}", self.file.display()));
         }
-        let names = note::read(&bytes)?
-            .into_iter()
-            .map(|member| member.soname)
-            .filter(|name| !name.is_empty() && !name.contains(&b'/'));
-        let mut lost = names.map(|name| links.join(OsStr::from_bytes(&name))).filter(|link| !self.leads_here(link));
+        let names = members.iter().map(|member| &member.soname);
+        let names = names.filter(|name| !name.is_empty() && !name.contains(&b'/'));
+        let mut lost = names.map(|name| links.join(OsStr::from_bytes(name))).filter(|link| !self.leads_here(link));
         Some(format!("{} does not lead to the merged file: {again}", lost.next()?.display()))
     }
 
@@ -271,6 +270,16 @@ impl Fusions {
     /// Removes those that nothing names any more: neither their program nor a copy of it in the same folder. What is beside
     /// another program, of which this one is a copy, stays.
     pub fn remove_unused(&self) {
+        self.remove_unnamed();
+        running::remove_left(self.0.iter().filter_map(|(_, place)| Some(place.all()?.to_owned())));
+    }
+
+    /// Removes what was left beside programs for processes that have ended, whatever the programs name now.
+    pub fn remove_left(programs: &[PathBuf]) {
+        running::remove_left(programs.iter().filter_map(|program| Place::all_of(program)));
+    }
+
+    fn remove_unnamed(&self) {
         for (program, place) in &self.0 {
             if file_of(program).as_ref() == Some(&place.file) {
                 continue;

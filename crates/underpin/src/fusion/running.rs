@@ -33,10 +33,9 @@ pub(super) fn remove(place: &Place) {
     }
 }
 
-/// Removes what was left beside these programs, or beside the files that they name, for processes that have ended.
-pub fn remove_left(programs: &[PathBuf]) {
-    let places: BTreeSet<PathBuf> = programs.iter().flat_map(|program| Place::all_of(program)).collect();
-    for folder in places {
+/// Removes what was left in folders of fusions for processes that have ended.
+pub(super) fn remove_left(folders: impl IntoIterator<Item = PathBuf>) {
+    for folder in folders.into_iter().collect::<BTreeSet<_>>() {
         let numbers = fs::read_dir(&folder).into_iter().flatten().flatten();
         for place in numbers.filter_map(|number| Place::marked(&number.path())) {
             if process_with(place.file()).is_none() {
