@@ -185,8 +185,11 @@ fn trial(tool: &Path, program: &Path, scratch: &Path, sum: &mut Sum) -> anyhow::
         *sum.refused.entry(text).or_default() += 1;
     } else {
         ensure!(done.status.success(), "{}: {}", program.display(), String::from_utf8_lossy(&done.stderr));
-        let said = |folder: &Path| output(&folder.join(name), folder);
-        let (first, again, now) = (said(&plain)?, said(&plain)?, said(&fused)?);
+        // A copy elsewhere has no libraries where its path has `$ORIGIN`: then the program itself is run.
+        let copy = plain.join(name);
+        let before = if starts(&copy)? { copy.as_path() } else { program };
+        let said = |program: &Path| output(program, &scratch.join("empty"));
+        let (first, again, now) = (said(before)?, said(before)?, said(&fused.join(name))?);
         match () {
             () if first != again => sum.unsteady += 1,
             () if first == now => sum.same += 1,
@@ -199,12 +202,20 @@ fn trial(tool: &Path, program: &Path, scratch: &Path, sum: &mut Sum) -> anyhow::
     Ok(())
 }
 
-/// What `--version` prints and how it ends, the program's own folder left out. It runs there: some programs know no such
-/// option and write files.
-fn output(program: &Path, folder: &Path) -> anyhow::Result<(Option<i32>, String, String)> {
+/// Whether the loader finds all libraries of a program.
+fn starts(program: &Path) -> anyhow::Result<bool> {
+    let listed = Command::new("ldd").arg(program).output()?;
+    Ok(!String::from_utf8_lossy(&listed.stdout).contains("not found"))
+}
+
+/// What `--version` prints and how it ends, the program's own folder left out. It runs in a folder of the trial: some programs
+/// know no such option and write files.
+fn output(program: &Path, current: &Path) -> anyhow::Result<(Option<i32>, String, String)> {
+    fs::create_dir_all(current)?;
+    let folder = program.parent().context("no folder")?;
     let mut command = Command::new("timeout");
     command.args([LIMIT, "env", "-u", "DISPLAY"]).arg(program).arg("--version").stdin(std::process::Stdio::null());
-    let output = command.current_dir(folder).output()?;
+    let output = command.current_dir(current).output()?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(&folder.display().to_string(), "");
     Ok((output.status.code(), text(&output.stdout), text(&output.stderr)))
 }
