@@ -27,12 +27,16 @@ const fn job(program: &'static str, package: &'static str, does: &'static str, s
 }
 
 /// None of these programs is in a test.
-const JOBS: [Job; 6] = [
+const JOBS: [Job; 10] = [
     job("tshark", "tshark", "400 packets as text, JSON and statistics", include_str!("work/tshark.sh")),
     job("ogr2ogr", "gdal-bin", "2,000 points projected, to CSV and KML, and SQL", include_str!("work/ogr2ogr.sh")),
     job("openscad", "openscad", "a solid with rounded edges and text, to STL", include_str!("work/openscad.sh")),
     job("tesseract", "tesseract-ocr", "a line of text read from a picture", include_str!("work/tesseract.sh")),
     job("/usr/lib/R/bin/exec/R", "r-base-core", "a regression, an SVD, an FFT and a plot", include_str!("work/r.sh")),
+    job("octave-cli", "octave", "a determinant, an FFT, sparse systems and a picture", include_str!("work/octave.sh")),
+    job("ffmpeg", "ffmpeg", "two seconds to H.264 and VP8, and back to frames", include_str!("work/ffmpeg.sh")),
+    job("gdb", "gdb", "an exception of C++, its stack, containers and Python", include_str!("work/gdb.sh")),
+    job("gimp-console", "gimp", "an ellipse drawn, blurred and saved", include_str!("work/gimp.sh")),
     job("darktable-cli", "darktable", "a photograph developed", include_str!("work/darktable.sh")),
 ];
 
