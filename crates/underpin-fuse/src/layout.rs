@@ -211,6 +211,11 @@ impl Layout {
         Some(answers.code + self.processor.opens())
     }
 
+    /// Where the word is that says that the loader knows all names, if it is told some later.
+    pub fn known(&self) -> Option<u64> {
+        self.answers?.known
+    }
+
     pub fn place_of(&self, object: usize) -> Option<&Place> {
         self.by_object.get(object).copied().flatten().and_then(|place| self.members.get(place))
     }

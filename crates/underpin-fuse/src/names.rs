@@ -20,11 +20,16 @@ pub(crate) const OPEN_IN: &[u8] = b"dlmopen";
 /// What a program calls that will not find its folders again: the names must be known before.
 const LEAVING: [&[u8]; 4] = [b"chroot", b"pivot_root", b"unshare", b"setns"];
 
-/// Those of the old names that the loader is told when something is opened: all that nothing asks for earlier, or none if
-/// something could be opened past the fused file.
-pub(crate) fn later(closure: &Closure, objects: &[Object], plan: &Plan, own: &[BString]) -> Vec<BString> {
+/// Divides the old names: those that the loader is told when something is opened, which are all that nothing asks for
+/// earlier, or none if something could be opened past the fused file; and the others, which it must know at start.
+pub(crate) fn divide(
+    closure: &Closure,
+    objects: &[Object],
+    plan: &Plan,
+    own: &[BString],
+) -> (Vec<BString>, Vec<BString>) {
     if !closure.in_place || !passes_here(closure, objects) {
-        return Vec::new();
+        return (Vec::new(), own.to_vec());
     }
     let mut early: HashSet<&[u8]> = closure.opened_by_glibc.iter().map(|name| name.as_slice()).collect();
     for kept in &plan.kept {
@@ -32,7 +37,7 @@ pub(crate) fn later(closure: &Closure, objects: &[Object], plan: &Plan, own: &[B
         early.extend(&object.needed);
         early.extend(object.versions.iter().flatten().filter_map(|version| version.file));
     }
-    own.iter().filter(|name| !early.contains(name.as_slice())).cloned().collect()
+    own.iter().cloned().partition(|name| !early.contains(name.as_slice()))
 }
 
 /// Whether all that the process opens can be seen, and the names found then.

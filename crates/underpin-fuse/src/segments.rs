@@ -102,7 +102,7 @@ fn of_file(layout: &Layout, own: &Own) -> Vec<Segment> {
     let in_data = |address: u64| address - data + offset;
     let in_tables = |address: u64| address - layout.tables.0 + layout.tables.1;
     let note = layout.head - own.note;
-    let known = layout.answers.and_then(|answers| answers.known).map_or(0, |_| KNOWN);
+    let known = layout.known().map_or(0, |_| KNOWN);
     let mut all = vec![
         Segment { memory_size: size + known, ..part(PT_LOAD, READ | WRITE, offset, data, size, layout.page) },
         part(PT_LOAD, READ | EXECUTE, layout.code.1, layout.code.0, layout.code_size, layout.page),

@@ -26,7 +26,8 @@ struct Requests {
     shared: Vec<BString>,
     /// The old names of members.
     own: Vec<BString>,
-    /// Those of them that the file does not need: the loader is told them when something is opened.
+    /// Those of them that the file needs, and those that the loader is told when something is opened.
+    at_start: Vec<BString>,
     later: Vec<BString>,
     /// DT_NEEDED of the program, the fused file left out.
     program: Vec<BString>,
@@ -41,7 +42,7 @@ struct Requests {
 pub(crate) fn write(closure: &Closure, objects: &[Object], plan: &Plan, names: &Names) -> Result<Fused, Refusal> {
     let requests = requests(closure, objects, plan, names);
     let mut notes = merged(closure, objects, plan);
-    let needed = (requests.shared.len() + requests.own.len() - requests.later.len()) as u64;
+    let needed = (requests.shared.len() + requests.at_start.len()) as u64;
     let properties = property::of_all(objects, &plan.members);
     let sizes = (properties.len() as u64, note::write(&notes).len() as u64);
     let layout = Layout::new(objects, &plan.members, sizes, (needed, !requests.later.is_empty()));
@@ -129,8 +130,8 @@ fn requests(closure: &Closure, objects: &[Object], plan: &Plan, names: &Names) -
     }
     let program = objects[0].needed.iter().map(|name| BString::from(*name)).filter(|name| !own.contains(name));
     let program = program.map(|name| program_renamed.get(&name).unwrap_or(&name).clone()).collect();
-    let later = names::later(closure, objects, plan, &own);
-    Requests { shared, own, later, program, renamed, program_renamed, path }
+    let (later, at_start) = names::divide(closure, objects, plan, &own);
+    Requests { shared, own, at_start, later, program, renamed, program_renamed, path }
 }
 
 /// What members need, and what that needs where it stays shared: requested in the order of the closure, each comes where it
@@ -274,9 +275,7 @@ impl Writer<'_, '_> {
     /// The entries that say what else to load, the file's own name, and where to search.
     fn named(&self, tables: &mut Tables) -> Dynamic {
         let mut dynamic = Dynamic::default();
-        let later: HashSet<&BString> = self.requests.later.iter().collect();
-        let own = self.requests.own.iter().filter(|name| !later.contains(name));
-        for name in self.requests.shared.iter().chain(own) {
+        for name in self.requests.shared.iter().chain(&self.requests.at_start) {
             dynamic.add(DT_NEEDED, u64::from(tables.intern(name)));
         }
         dynamic.add(DT_SONAME, u64::from(tables.intern(&self.names.soname)));
@@ -304,7 +303,7 @@ impl Writer<'_, '_> {
         // Up to the end of the page: what a tool writes anew must still fill the segment that becomes read-only.
         let end = layout.fini_array + arrays.fini_size();
         add(b".data.rel.ro", SHT_PROGBITS, 0, end, layout.data.0 + layout.data.2 - end, 0, 0);
-        if let Some(known) = layout.answers.and_then(|answers| answers.known) {
+        if let Some(known) = layout.known() {
             add(b".bss", SHT_NOBITS, 0, known, KNOWN, 0, 0);
         }
         let code = Section::allocated(b".text", SHT_PROGBITS, layout.code.0, layout.code.1, layout.code_size);

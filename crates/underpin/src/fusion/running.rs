@@ -3,21 +3,17 @@
 
 use super::place::Place;
 use crate::screen;
-use bstr::ByteSlice;
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use underpin_sys::{MapRange, RawPid, maps};
 
 /// A process that has mapped a file, as far as this user may know; `None` if none has.
-pub(super) fn process_with(file: &Path) -> Option<u32> {
-    let line = [b" ", file.as_os_str().as_bytes(), b"\n"].concat();
+pub(super) fn process_with(file: &Path) -> Option<RawPid> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let mut numbers = processes.filter_map(|process| process.file_name().to_str()?.parse().ok());
-    numbers.find(|number: &u32| {
-        let maps = fs::read(format!("/proc/{number}/maps")).unwrap_or_default();
-        maps.contains_str(&line)
-    })
+    let has_mapped = |ranges: Vec<MapRange>| ranges.iter().any(|range| range.path.as_deref() == Some(file));
+    numbers.find(|&process| maps(process).is_ok_and(has_mapped))
 }
 
 /// Removes what nothing names, or leaves it, with a mark, until the process has ended that runs with it.
