@@ -451,13 +451,17 @@ _underpin() {
             return 0
             ;;
         underpin__subcmd__bind)
-            opts="-v -h -V --dry-run --flatten --farm --relative --fuse --emulator --refresh --reserve --place --only --exclude --policy --print-policy --keep-times --break-hard-links --verbose --json --color --help --version"
+            opts="-v -h -V --dry-run --flatten --farm --relative --fuse --emulator --refresh --modules --reserve --place --only --exclude --policy --print-policy --keep-times --break-hard-links --verbose --json --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --emulator)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --modules)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -375,6 +375,7 @@ set edit:completion:arg-completer[underpin] = {|@words|
         }
         &'underpin;bind'= {
             cand --emulator 'With --fuse: QEMU''s user emulator for programs of another processor, such as qemu-aarch64; by default the one that binfmt_misc names'
+            cand --modules 'With --fuse and one program: also merge the libraries that these modules need, files or folders, and load them at each start (may be repeated)'
             cand --place 'Where new names are put; by default the cheapest place of each file'
             cand --only 'Bind only matching libraries: name, soname or path (may be repeated)'
             cand --exclude 'Do not bind matching libraries: name, soname or path (may be repeated)'

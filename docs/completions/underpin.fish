@@ -389,6 +389,7 @@ complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from layer" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from layer" -s V -l version -d 'Print version'
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -l emulator -d 'With --fuse: QEMU\'s user emulator for programs of another processor, such as qemu-aarch64; by default the one that binfmt_misc names' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand bind" -l modules -d 'With --fuse and one program: also merge the libraries that these modules need, files or folders, and load them at each start (may be repeated)' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -l place -d 'Where new names are put; by default the cheapest place of each file' -r -f -a "cheapest\t'The cheapest at load'
 dead-strings\t'Bytes of .dynstr that nothing uses'
 page-padding\t'The padding after a read-only segment'

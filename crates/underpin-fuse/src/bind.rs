@@ -20,6 +20,16 @@ pub enum Target {
     Nothing,
 }
 
+impl Target {
+    /// The object and the symbol in it, as indices; `None` for nothing.
+    pub(crate) fn symbol(self) -> Option<(usize, usize)> {
+        match self {
+            Target::Symbol { object, symbol } => Some((object, symbol)),
+            Target::Nothing => None,
+        }
+    }
+}
+
 /// A reference of a member and where it leads, for comparison with the loader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binding {
@@ -149,15 +159,15 @@ impl<'o, 'a> Scope<'o, 'a> {
     }
 
     fn in_order(&self, all: &[(usize, usize)], version: Option<Version>, class: RefClass) -> Option<Target> {
-        let mut last = None;
-        for (object, _) in all {
-            if last.replace(*object) != Some(*object)
-                && let Some(found) = self.in_object(all, *object, version, class)
-            {
-                return Some(found);
-            }
-        }
-        None
+        in_turn(all).find_map(|object| self.in_object(all, object, version, class))
+    }
+
+    /// What each object has for a reference, whichever comes first; those that have nothing are left out.
+    pub fn each(&self, from: usize, index: usize, class: RefClass) -> impl Iterator<Item = Target> {
+        let symbol = &self.objects[from].symbols[index];
+        let version = self.objects[from].version_of(symbol);
+        let all = self.by_name.get(symbol.name).map_or(&[][..], Vec::as_slice);
+        in_turn(all).filter_map(move |object| self.in_object(all, object, version, class))
     }
 
     /// `do_lookup_x` in one object: the first symbol that matches, or the only versioned one if none was asked for.
@@ -198,6 +208,11 @@ impl<'o, 'a> Scope<'o, 'a> {
     pub fn objects_with(&self, name: &[u8]) -> impl Iterator<Item = usize> {
         self.by_name.get(name).into_iter().flatten().map(|(object, _)| *object)
     }
+}
+
+/// The objects of a list that is in their order, each once.
+fn in_turn(all: &[(usize, usize)]) -> impl Iterator<Item = usize> {
+    all.chunk_by(|one, other| one.0 == other.0).map(|of_one| of_one[0].0)
 }
 
 /// Whether a symbol can answer any look-up.

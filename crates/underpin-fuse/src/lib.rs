@@ -26,6 +26,7 @@
 //! | `dynamic`, `segments` | the dynamic section with its tables, program headers |
 //! | `sections` | section headers and a symbol table for debuggers |
 //! | `property` | what holds for the whole file because it holds for each member: branch targets, shadow stacks |
+//! | `strangers` | what would be different if libraries that modules bring were loaded at start |
 //! | `meaning` | what the file does for its program, to tell whether another one can use it |
 //! | `note` | the list of members, from which a stale one is found |
 //! | `write` | the file |
@@ -54,6 +55,7 @@ mod relative;
 mod relocate;
 mod sections;
 mod segments;
+mod strangers;
 mod tables;
 mod write;
 
@@ -61,6 +63,7 @@ pub use bind::{Binding, Target};
 pub use meaning::Meaning;
 pub use members::{Kept, KeptBecause};
 pub use object::Malformed;
+pub use strangers::{Stranger, strangers};
 
 use bstr::BString;
 use underpin_resolve::{EdgeKind, Found, Outcome};
@@ -114,7 +117,7 @@ pub struct Content {
 impl<'a> Closure<'a> {
     /// What the resolver found, with the content of each object in the same order.
     #[must_use]
-    pub fn new(resolved: &underpin_resolve::Closure, contents: &'a [Content]) -> Closure<'a> {
+    pub fn new(resolved: &underpin_resolve::Closure, contents: impl IntoIterator<Item = &'a Content>) -> Closure<'a> {
         let needs = |from: usize| {
             let edges = resolved.edges.iter().filter(move |edge| edge.from.0 == from);
             edges.filter_map(|edge| match &edge.outcome {

@@ -3,9 +3,9 @@
 use crate::answers::{self, Question};
 use crate::machine::Kind;
 use crate::object::Object;
-use crate::opened;
+use crate::opened::{self, data};
 use crate::{Closure, Member, Plan, Refusal};
-use bstr::BString;
+use bstr::{BString, ByteSlice};
 use std::fmt;
 use underpin_elf::{FileType, SegmentKind};
 
@@ -35,6 +35,8 @@ pub enum KeptBecause {
         /// The function.
         function: &'static str,
     },
+    /// It reads the list of mappings of its process, which tells which file it is in.
+    ReadsMappings,
     /// Its code is written while it is relocated.
     TextRelocations,
     /// A segment is writable and executable, or its stack is.
@@ -75,6 +77,7 @@ impl fmt::Display for KeptBecause {
             KeptBecause::Driver => f.write_str("part of a driver stack"),
             KeptBecause::NextDefinition => f.write_str("calls dlsym with RTLD_NEXT"),
             KeptBecause::Asks { function } => write!(f, "calls {function}, which tells its own file"),
+            KeptBecause::ReadsMappings => f.write_str("reads /proc/self/maps, which tells its own file"),
             KeptBecause::TextRelocations => f.write_str("has text relocations"),
             KeptBecause::WritableCode => f.write_str("needs memory that is writable and executable"),
             KeptBecause::SpecialDynamic => f.write_str("is a filter, an auditor, or runs before all others"),
@@ -252,7 +255,24 @@ fn by_content(object: &Object, answered: bool) -> Option<KeptBecause> {
     if let Some(function) = asking.find(|name| answers::imports(object, name.as_bytes())) {
         return Some(KeptBecause::Asks { function });
     }
+    if data(object).into_iter().any(names_mappings) {
+        return Some(KeptBecause::ReadsMappings);
+    }
     ["dlsym", "dlvsym"].into_iter().any(|name| asks_for_next(object, name)).then_some(KeptBecause::NextDefinition)
+}
+
+/// Whether data have the name of a process's list of mappings (proc(5)), or the form of one: libvlccore looks in it for its
+/// own folder, below which the modules are.
+fn names_mappings(bytes: &[u8]) -> bool {
+    bytes.find_iter(b"/proc/").any(|at| {
+        let rest = &bytes[at + b"/proc/".len()..];
+        let name = rest.split(|byte| *byte == 0).next().unwrap_or_default();
+        let mut parts = name.splitn(2, |byte| *byte == b'/');
+        let process = parts.next().unwrap_or_default();
+        let files: [&[u8]; 3] = [b"maps", b"smaps", b"map_files"];
+        let file = parts.next().unwrap_or_default();
+        (process == b"self" || process.starts_with(b"%")) && files.iter().any(|name| file.starts_with(name))
+    })
 }
 
 /// Whether code calls a function with the handle RTLD_NEXT.

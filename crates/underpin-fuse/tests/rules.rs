@@ -268,6 +268,37 @@ fn what_asks_for_the_next_definition_or_its_own_file_stays_shared() {
 }
 
 #[test]
+fn what_looks_for_itself_among_the_mappings_stays_shared() {
+    for target in Target::all() {
+        let fixture = Fixture::new();
+        let plain = "int plain(void) { return 0; }";
+        target.library(&fixture, "plain", plain, &[]);
+        target.library(&fixture, "other", "const char *other(void) { return \"/proc/self/status /proc/maps\"; }", &[]);
+        // As libvlccore does it, and with the process's number.
+        let number = "(snprintf(path, sizeof path, \"/proc/%d/maps\", (int) getpid()), path)";
+        for (name, path) in [("self", "\"/proc/self/maps\""), ("number", number)] {
+            let source = format!(
+                "#define _GNU_SOURCE\n#include <stdio.h>\n#include <string.h>\n#include <unistd.h>\n\
+                const char *{name}(void) {{ static char line[4096], path[64]; FILE *maps = fopen({path}, \"r\");\n\
+                while (maps && fgets(line, sizeof line, maps)) {{ unsigned long a, b; if (sscanf(line, \"%lx-%lx\", &a, &b) == 2\n\
+                && a <= (unsigned long) {name} && (unsigned long) {name} < b) {{ line[strlen(line) - 1] = 0; return strrchr(line, '/') + 1; }} }} return \"?\"; }}"
+            );
+            target.library(&fixture, name, &source, &[]);
+        }
+        let main = "#include <stdio.h>\nint plain(void); const char *other(void), *self(void), *number(void);\n\
+            int main(void) { printf(\"%s %s %s\\n\", self(), number(), other()); return plain(); }";
+        let words = ["-Wl,--no-as-needed", "-lplain", "-lother", "-lself", "-lnumber"];
+        let (trial, output) = prove(target, &fixture, main, &words);
+        for name in ["libself.so", "libnumber.so"] {
+            let kept = trial.kept.iter().find(|(path, _)| path.ends_with(name)).map(|(_, kept)| &kept.because);
+            assert_eq!(kept, Some(&KeptBecause::ReadsMappings), "{name}");
+        }
+        assert_eq!(trial.members.len(), 2);
+        assert!(output.starts_with("libself.so libnumber.so "), "{output}");
+    }
+}
+
+#[test]
 fn what_a_shared_library_between_members_needs_stays_shared_too() {
     for target in Target::all() {
         let fixture = Fixture::new();

@@ -84,6 +84,9 @@ pub struct Fusion {
     pub member_bytes: u64,
     /// The libraries that stay as they are.
     pub shared: Vec<FuseShared>,
+    /// What the program's modules bring, if they were named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub modules: Option<FuseModules>,
     /// References to symbols that the libraries inside have.
     pub references: usize,
     /// Those of them that lead to a library inside: they are looked up no more.
@@ -100,4 +103,15 @@ pub struct FuseShared {
     pub path: Raw,
     /// Why.
     pub reason: String,
+}
+
+/// Modules that a program opens, and the libraries that only those need.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct FuseModules {
+    /// How many modules were found.
+    pub modules: usize,
+    /// How many libraries the program loads at each start for them.
+    pub libraries: usize,
+    /// Libraries that are loaded with a module as before, and modules that cannot be opened.
+    pub left: Vec<FuseShared>,
 }

@@ -1,6 +1,6 @@
 //! The screen of `underpin bind --fuse`.
 
-use crate::document::fuse::{FuseDocument, FuseOutcome, FuseProgram, FuseShared, Fusion};
+use crate::document::fuse::{FuseDocument, FuseModules, FuseOutcome, FuseProgram, FuseShared, Fusion};
 use crate::layout::{View, shorten, wrap};
 use crate::styled::{Line, Role, Span, Text};
 use crate::units::{count, size, thousands};
@@ -155,15 +155,30 @@ fn merged(text: &mut Text, fusion: &Fusion, view: &View) {
     if view.verbosity > 0 {
         fusion.members.iter().for_each(|member| row(text, "", &member.to_string(), view));
     }
-    shared(text, &fusion.shared, view);
+    reasons(text, "shared", &fusion.shared, view);
+    if let Some(found) = &fusion.modules {
+        modules(text, found, view);
+    }
     if let Some(compared) = fusion.compared {
         let words = format!("the loader binds all {} references as before", thousands(compared as u64));
         text.append(wrap(start("judged"), &[Span::new(Role::Good, words)], view.usable()));
     }
 }
 
+/// What modules bring.
+fn modules(text: &mut Text, found: &FuseModules, view: &View) {
+    let words = format!(
+        "{}; {} that only they need {} loaded at each start",
+        count(found.modules, "module", "modules"),
+        count(found.libraries, "library", "libraries"),
+        if found.libraries == 1 { "is" } else { "are" }
+    );
+    row(text, "modules", &words, view);
+    reasons(text, "apart", &found.left, view);
+}
+
 /// What stays as it is, by the reason.
-fn shared(text: &mut Text, all: &[FuseShared], view: &View) {
+fn reasons(text: &mut Text, name: &str, all: &[FuseShared], view: &View) {
     let mut reasons: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for one in all {
         let name = if view.verbosity > 0 { one.path.to_string() } else { one.path.file_name().to_string() };
@@ -171,7 +186,7 @@ fn shared(text: &mut Text, all: &[FuseShared], view: &View) {
     }
     let most = if view.verbosity > 0 { usize::MAX } else { NAMED };
     for (number, (reason, names)) in reasons.iter().enumerate() {
-        row(text, if number == 0 { "shared" } else { "" }, &format!("{}: {reason}", named(names, most)), view);
+        row(text, if number == 0 { name } else { "" }, &format!("{}: {reason}", named(names, most)), view);
     }
 }
 

@@ -42,6 +42,9 @@ use std::path::PathBuf;
     is updated the program goes on with the old one until `bind --fuse` runs again, which\n\
     leaves programs alone of which nothing changed; verify reports it.\n\
     LD_PRELOAD no longer replaces what one merged library calls in another.\n\
+    --modules is for programs that open modules at each start: the modules stay files of\n\
+    their own, and the libraries that only they need are merged and loaded with the\n\
+    program, unless one would answer a reference otherwise there.\n\
     \n\
     Exit codes: 0 fine; 1 one file of several was refused; 2 the only file was\n\
     refused, wrong use, or an error.\n\
@@ -54,6 +57,8 @@ use std::path::PathBuf;
     underpin bind --exclude 'libmpi*' /opt/tree\n  \
     underpin bind --reserve ./app           what to give the linker next time\n  \
     underpin bind --fuse ./app              its libraries as one file\n  \
+    underpin bind --fuse --modules /usr/lib/app/plugins ./app\n                                          \
+    also what its modules need\n  \
     underpin bind --fuse --refresh /opt     what is fused, after an update\n\
     \n\
     Next: `underpin verify PATH` proves that the same objects are loaded, now and\n\
@@ -91,6 +96,11 @@ pub struct BindArgs {
     /// With --fuse: only programs that are fused, and with their libraries as they are now; the others are left alone
     #[arg(long, requires = "fuse")]
     pub refresh: bool,
+
+    /// With --fuse and one program: also merge the libraries that these modules need, files or folders, and load them at each
+    /// start (may be repeated)
+    #[arg(long, value_name = "PATH", requires = "fuse")]
+    pub modules: Vec<PathBuf>,
 
     /// Print what to give the linker so that a later bind fits without a new segment
     #[arg(long, conflicts_with_all = ["json", "dry_run"])]

@@ -9,19 +9,19 @@ mod groups;
 
 use super::bind::scope;
 use crate::exit::Exit;
-use crate::fusion::{LoaderRun, Merger, Place, WORTH};
+use crate::fusion::{LoaderRun, Merger, Place, WORTH, modules_of};
 use crate::input::path;
 use crate::plan::{Action, BindRequest};
 use crate::progress::Progress;
 use crate::screen::Screen;
 use anyhow::ensure;
-use bstr::BStr;
+use bstr::{BStr, BString};
 use groups::{Task, grouped};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use underpin_elf::{Elf, FileSource};
-use underpin_report::document::fuse::{FuseDocument, FuseOutcome, FuseProgram, FuseShared, Fusion};
+use underpin_report::document::fuse::{FuseDocument, FuseModules, FuseOutcome, FuseProgram, FuseShared, Fusion};
 use underpin_report::{Raw, text};
 use underpin_resolve::HostRoot;
 use underpin_rewrite::files::{JobPhase, Progress as _};
@@ -107,7 +107,11 @@ fn one(path: &Path, request: &BindRequest) -> FuseOutcome {
 
 fn alone(path: &Path, request: &BindRequest) -> anyhow::Result<FuseOutcome> {
     let path = fs::canonicalize(path)?;
-    let merger = |place| Merger::of(&path, loader(request), &request.policy, place, WORTH);
+    let modules = modules(&path, request);
+    let merger = |place| match modules.as_slice() {
+        [] => Merger::of(&path, loader(request), &request.policy, place, WORTH),
+        modules => Merger::with_modules(&path, loader(request), &request.policy, place, modules),
+    };
     // What cannot be compared is done again, and that says why it cannot be done.
     if let Some(Ok(Ok(merger))) = Place::of(&path).map(merger)
         && merger.is_done().unwrap_or(false)
@@ -125,9 +129,24 @@ fn alone(path: &Path, request: &BindRequest) -> anyhow::Result<FuseOutcome> {
     Ok(FuseOutcome::Merged(Box::new(fusion(&merger, compared))))
 }
 
+/// The modules of a program: those that were named, or, to take its libraries as they are now, those of the last time.
+fn modules(program: &Path, request: &BindRequest) -> Vec<PathBuf> {
+    match Place::of(program) {
+        Some(place) if request.refresh && request.modules.is_empty() => modules_of(&place),
+        _ => request.modules.clone(),
+    }
+}
+
 /// A fusion for the document.
 fn fusion(merger: &Merger, compared: Option<usize>) -> Fusion {
-    let shared = merger.shared.iter().map(|(path, reason)| FuseShared { path: path.into(), reason: reason.clone() });
+    let reasons = |all: &[(BString, String)]| {
+        all.iter().map(|(path, reason)| FuseShared { path: path.into(), reason: reason.clone() }).collect()
+    };
+    let modules = merger.modules().map(|found| FuseModules {
+        modules: found.modules,
+        libraries: found.libraries,
+        left: reasons(found.left),
+    });
     Fusion {
         file: raw(merger.file()),
         bytes: merger.bytes(),
@@ -135,7 +154,8 @@ fn fusion(merger: &Merger, compared: Option<usize>) -> Fusion {
         apart: None,
         members: merger.merged.iter().map(|member| (&member.path).into()).collect(),
         member_bytes: merger.merged.iter().map(|member| member.size).sum(),
-        shared: shared.collect(),
+        shared: reasons(&merger.shared),
+        modules,
         references: merger.references.0,
         bound: merger.references.1,
         compared,

@@ -15,7 +15,7 @@ use std::path::Path;
 use underpin_report::document::tree::CallsRecord;
 use underpin_report::document::verify::{LoaderAsked, VerifyFile, VerifyState};
 use underpin_report::{VerifyDocument, text};
-use underpin_resolve::{Closure, Depth, HostRoot, Object, Outcome, Resolver, Root};
+use underpin_resolve::{Closure, Depth, Environment, HostRoot, Object, Outcome, Resolver, Root};
 use underpin_rewrite::files::{self, HeldFile, JobPhase, Listing, NotAsked, Opinion, Progress as _, Status};
 use underpin_rewrite::plan::{Difference, ScopeFile, UnboundRoot, equal, stale_search};
 use underpin_rewrite::{UndoRecord, undo};
@@ -32,6 +32,7 @@ pub fn run(plan: VerifyPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
         root: &root,
         before: Resolver::new(&unbound, plan.environment.clone()),
         after: Resolver::new(&root, plan.environment.clone()),
+        environment: plan.environment.clone(),
         judge: files::Verifier::new(plan.environment.clone()).emulated(plan.emulator.clone()),
         bindings: plan.bindings,
     };
@@ -64,6 +65,7 @@ struct Verifier<'r> {
     /// Resolves everything in its unbound state.
     before: Resolver<'r>,
     after: Resolver<'r>,
+    environment: Environment,
     judge: files::Verifier,
     bindings: bool,
 }
@@ -115,7 +117,13 @@ impl Verifier<'_> {
         let fused = bound.then(|| fusion::file_of(&place)).flatten();
         match (&status, &fused) {
             (_, Some(fused)) => {
-                verified.differences.extend(fusion::differences(&before, &after, fused));
+                match self.compared_with(&place) {
+                    Ok(with) => {
+                        let before = with.map_or(before, |(_, before)| before);
+                        verified.differences.extend(fusion::differences(&before, &after, fused));
+                    }
+                    Err(error) => verified.differences.push(format!("{error:#}")),
+                }
                 verified.fused = Some(fused.as_os_str().as_bytes().as_bstr().into());
             }
             // Its original would search where the tree was before: what it loads now is compared with the record.
@@ -140,6 +148,13 @@ impl Verifier<'_> {
             }
         }
         Some(verified)
+    }
+
+    /// The program that a fused one was compared with, and what that loads, if it has more libraries than its original: those
+    /// that modules bring.
+    fn compared_with(&self, place: &Path) -> anyhow::Result<Option<(Vec<u8>, Closure)>> {
+        let original = undo(&HeldFile::open(place, None)?.read()?)?;
+        fusion::compared_with(place, &original, &self.environment)
     }
 
     /// The real loader's list compared with the model's.
@@ -170,6 +185,8 @@ impl Verifier<'_> {
     fn symbols(&self, place: &Path, fused: Option<&Path>) -> anyhow::Result<usize> {
         let target = HeldFile::open(place, None)?;
         let original = undo(&target.read()?)?;
+        let with = fusion::compared_with(place, &original, &self.environment)?;
+        let original = with.map_or(original, |(bytes, _)| bytes);
         // In the same folder: there `$ORIGIN` is the same.
         let before =
             target.beside(&original, |copy| Ok::<_, NotAsked>(self.judge.bindings(copy)?.renamed(copy, place)))??;

@@ -29,7 +29,7 @@ impl GroupFile {
     pub fn write_for(&self, programs: &[PathBuf]) -> anyhow::Result<()> {
         let is_new = !self.is_written();
         if is_new {
-            self.place.write(&self.fused, &list(self.place.file(), &self.merged, &self.fused.bytes)?)?;
+            self.place.write(&self.fused, &list(self.place.file(), &self.merged, &self.fused.bytes)?, None)?;
         }
         let noted = self.place.write_users(programs);
         if is_new && noted.is_err() {

@@ -34,10 +34,9 @@ impl Judge<'_> {
     ) -> anyhow::Result<Judge<'s>> {
         let program = subject.path.as_path();
         // Beside the program: there `$ORIGIN` is the same.
-        let (heard, bindings) = subject.held.beside(subject.original(), |copy| {
-            let bindings = verifier.bindings(copy).map(|bindings| bindings.renamed(copy, program));
-            (verifier.ask(copy), bindings)
-        })?;
+        let bindings_of = |copy: &Path| verifier.bindings(copy).map(|bindings| bindings.renamed(copy, program));
+        let (heard, bindings) =
+            subject.held.beside(subject.compared(), |copy| (verifier.ask(copy), bindings_of(copy)))?;
         let listed = match heard {
             Opinion::Heard(listed) => listed,
             Opinion::NotAsked(reason @ NotAsked::ForeignMachine { .. }) => {
@@ -46,6 +45,10 @@ impl Judge<'_> {
             Opinion::NotAsked(reason) => bail!("its loader cannot be asked: {reason}"),
         };
         let bindings = bindings?;
+        if subject.start.is_some() {
+            // What is loaded for modules changes nothing for the program and its own libraries.
+            bindings.includes(&subject.held.beside(subject.original(), bindings_of)??)?;
+        }
         let confirmed = bindings.confirm(computed.iter().cloned())?;
         Ok(Judge { verifier, program, file, members, listed, bindings, confirmed })
     }

@@ -5,6 +5,7 @@ mod bundled;
 mod emulator;
 mod group;
 mod judge;
+mod modules;
 mod place;
 mod running;
 mod subject;
@@ -19,13 +20,14 @@ use crate::input::path;
 use anyhow::{Context, bail, ensure};
 use bstr::BString;
 use judge::Judge;
+use modules::StartList;
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use subject::Subject;
 use underpin_fuse::{Fused, Kept, Refusal, note};
-use underpin_resolve::Environment;
+use underpin_resolve::{Closure, Environment};
 use underpin_rewrite::files::{self, Keep, Verifier};
 use underpin_rewrite::plan::Policy;
 use underpin_rewrite::{BoundObject, Edits, Rename, RewriteOptions, rewrite, undo};
@@ -47,6 +49,16 @@ impl LoaderRun<'_> {
     fn quiet(&self) -> Environment {
         Environment { preload: None, ..self.environment.clone() }
     }
+}
+
+/// What modules bring.
+pub struct FoundModules<'m> {
+    /// How many modules were found.
+    pub modules: usize,
+    /// How many libraries the program loads at start for them.
+    pub libraries: usize,
+    /// Libraries that only modules load, and modules that cannot be opened, and why.
+    pub left: &'m [(BString, String)],
 }
 
 /// A fusion that is worked out, before a byte is written.
@@ -78,8 +90,24 @@ impl Merger {
         place: Place,
         least: usize,
     ) -> anyhow::Result<Result<Merger, usize>> {
-        let subject = Subject::read(program, &loader.quiet(), policy)?;
+        let subject = Subject::read(program, &loader.quiet(), policy, &[])?;
         Merger::of_subject(subject, loader, place, least)
+    }
+
+    /// The same with the libraries that modules bring, which the program loads at each start then. Modules are named by files
+    /// and folders.
+    ///
+    /// # Errors
+    /// As for [`Merger::of`]; and if there is no module.
+    pub fn with_modules(
+        program: &Path,
+        loader: LoaderRun,
+        policy: &Policy,
+        place: Place,
+        modules: &[PathBuf],
+    ) -> anyhow::Result<Result<Merger, usize>> {
+        let subject = Subject::read(program, &loader.quiet(), policy, modules)?;
+        Merger::of_subject(subject, loader, place, WORTH)
     }
 
     /// The same with none but these libraries inside, which all programs of a group have.
@@ -93,7 +121,7 @@ impl Merger {
         place: Place,
         common: &BTreeSet<PathBuf>,
     ) -> anyhow::Result<Result<Merger, usize>> {
-        let mut subject = Subject::read(program, &loader.quiet(), policy)?;
+        let mut subject = Subject::read(program, &loader.quiet(), policy, &[])?;
         // Only these: of the others the plan knows the reason.
         subject.leave_out(&(&subject.candidates()? - common));
         Merger::of_subject(subject, loader, place, WORTH)
@@ -104,7 +132,7 @@ impl Merger {
     /// # Errors
     /// Why it cannot be done.
     pub fn candidates(program: &Path, loader: LoaderRun, policy: &Policy) -> anyhow::Result<BTreeSet<PathBuf>> {
-        Subject::read(program, &loader.quiet(), policy)?.candidates()
+        Subject::read(program, &loader.quiet(), policy, &[])?.candidates()
     }
 
     fn of_subject(
@@ -169,7 +197,8 @@ impl Merger {
     /// # Errors
     /// If the program cannot be read, or its new bytes cannot be worked out.
     pub fn is_done(&self) -> anyhow::Result<bool> {
-        Ok(self.place.holds(&self.fused) && self.subject.held.read()? == self.program()?)
+        let same = self.place.holds(&self.fused) && self.place.start_list() == self.start_list()?;
+        Ok(same && self.subject.held.read()? == self.program()?)
     }
 
     /// The merged file.
@@ -193,7 +222,7 @@ impl Merger {
     /// # Errors
     /// If something cannot be written, or the loader binds a reference otherwise; the program is the old one then.
     pub fn carry_out(&self, keep: &Keep) -> anyhow::Result<usize> {
-        self.place.write(&self.fused, &self.list()?)?;
+        self.place.write(&self.fused, &self.list()?, self.start_list()?.as_deref())?;
         let compared = self.carry_out_written(keep);
         if compared.is_err() {
             self.place.remove();
@@ -235,7 +264,7 @@ impl Merger {
     /// # Errors
     /// As for [`Merger::carry_out`].
     pub fn copy<C: AsRef<Path>>(&self, write: impl FnOnce(&[u8]) -> anyhow::Result<C>) -> anyhow::Result<C> {
-        self.place.write(&self.fused, &self.list()?)?;
+        self.place.write(&self.fused, &self.list()?, self.start_list()?.as_deref())?;
         let copy = write(&self.program()?)?;
         self.judge()?.accepts(copy.as_ref())?;
         Ok(copy)
@@ -243,6 +272,17 @@ impl Merger {
 
     fn list(&self) -> anyhow::Result<Vec<u8>> {
         list(self.file(), &self.merged, &self.fused.bytes)
+    }
+
+    /// What the program would start with for its modules, as a file; `None` without modules.
+    fn start_list(&self) -> anyhow::Result<Option<Vec<u8>>> {
+        self.subject.start.as_ref().map(|start| StartList::of(start)?.bytes()).transpose()
+    }
+
+    /// What was found of modules; `None` if none were named.
+    pub fn modules(&self) -> Option<FoundModules<'_>> {
+        let start = self.subject.start.as_ref()?;
+        Some(FoundModules { modules: start.modules, libraries: start.added, left: &start.left })
     }
 
     fn judge(&self) -> anyhow::Result<Judge<'_>> {
@@ -263,6 +303,30 @@ impl Merger {
         ensure!(undo(&new)? == *original, "the rewritten program could not be restored");
         Ok(new)
     }
+}
+
+/// The files and folders of modules with whose libraries a program was fused; none if it was fused without.
+pub fn modules_of(place: &Place) -> Vec<PathBuf> {
+    start_list(place).map(|list| list.modules.into_iter().map(PathBuf::from).collect()).unwrap_or_default()
+}
+
+fn start_list(place: &Place) -> Option<StartList> {
+    serde_json::from_slice(&place.start_list()?).ok()
+}
+
+/// The program that a fused one was compared with, if that has more libraries than its original, and what it loads.
+///
+/// # Errors
+/// If the program cannot be read or restored.
+pub fn compared_with(
+    program: &Path,
+    original: &[u8],
+    environment: &Environment,
+) -> anyhow::Result<Option<(Vec<u8>, Closure)>> {
+    let Some(list) = Place::of(program).and_then(|place| start_list(&place)) else { return Ok(None) };
+    let extended = list.extend(original)?;
+    let resolved = modules::resolve(program, extended.clone(), environment)?;
+    Ok(Some((extended, resolved)))
 }
 
 /// What is in a merged file, as an SPDX list.

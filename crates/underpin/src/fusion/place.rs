@@ -75,6 +75,16 @@ impl Place {
         self.file.with_extension("programs")
     }
 
+    /// What the program starts with for its modules, beside the file; only if it was fused with those.
+    fn start(&self) -> PathBuf {
+        self.file.with_extension("modules.json")
+    }
+
+    /// The content of that file.
+    pub(super) fn start_list(&self) -> Option<Vec<u8>> {
+        fs::read(self.start()).ok()
+    }
+
     /// A file that is there if the folder was left for a process that runs with the file, and nothing else needs it.
     pub(super) fn mark(&self) -> PathBuf {
         self.file.with_extension("left")
@@ -169,23 +179,23 @@ impl Place {
         }
     }
 
-    /// Writes links and file.
+    /// Writes links and file, the list of what is in it, and what the program starts with for its modules.
     ///
     /// # Errors
     /// If one cannot be written; nothing is left then.
-    pub fn write(&self, fused: &Fused, list: &[u8]) -> anyhow::Result<()> {
+    pub fn write(&self, fused: &Fused, list: &[u8], start: Option<&[u8]>) -> anyhow::Result<()> {
         let failed = || format!("{} cannot be written", self.folder.display());
         fs::create_dir_all(self.folder.parent().unwrap_or(&self.folder)).with_context(failed)?;
         // Fails if another underpin has taken the number meanwhile, whose files are not to be removed then.
         fs::create_dir(&self.folder).with_context(failed)?;
-        let written = self.fill(fused, list).with_context(failed);
+        let written = self.fill(fused, list, start).with_context(failed);
         if written.is_err() {
             self.remove();
         }
         written
     }
 
-    fn fill(&self, fused: &Fused, list: &[u8]) -> io::Result<()> {
+    fn fill(&self, fused: &Fused, list: &[u8], start: Option<&[u8]>) -> io::Result<()> {
         let links = self.links();
         fs::create_dir(&links)?;
         let target = self.target();
@@ -193,6 +203,7 @@ impl Place {
             symlink(&target, links.join(OsStr::from_bytes(name)))?;
         }
         fs::write(self.list(), list)?;
+        start.map_or(Ok(()), |start| fs::write(self.start(), start))?;
         let mut file = fs::File::create_new(&self.file)?;
         file.write_all(&fused.bytes)?;
         file.set_permissions(fs::Permissions::from_mode(0o755))?;
@@ -219,6 +230,7 @@ impl Place {
         }
         let _ = fs::remove_dir(self.links());
         let _ = fs::remove_file(self.list());
+        let _ = fs::remove_file(self.start());
         let _ = fs::remove_file(self.users());
         let _ = fs::remove_file(&self.file);
         let _ = fs::remove_file(self.mark());

@@ -1,5 +1,6 @@
 //! A program and its closure as they are before a byte is written, and what rules fusion out.
 
+use super::modules::{self, Program, Start};
 use super::{FileFacts, real};
 use crate::input::path;
 use anyhow::{Context, bail, ensure};
@@ -31,11 +32,26 @@ pub(super) struct Subject {
     keep: Vec<Option<String>>,
     /// Names that glibc requests by itself while the program runs.
     opened_by_glibc: Vec<BString>,
+    /// What it would start with besides, for its modules; that is in the closure then.
+    pub start: Option<Start>,
+}
+
+/// What was read of a program, and how.
+pub(super) struct Read<'r> {
+    pub resolver: &'r Resolver<'r>,
+    /// In the order of the closure.
+    pub contents: &'r [Content],
+    pub policy: &'r Policy,
 }
 
 impl Subject {
-    /// Reads a program as it was before it was bound, and all that it loads.
-    pub fn read(path: &Path, environment: &Environment, policy: &Policy) -> anyhow::Result<Subject> {
+    /// Reads a program as it was before it was bound, and all that it loads; with modules also what those bring.
+    pub fn read(
+        path: &Path,
+        environment: &Environment,
+        policy: &Policy,
+        modules: &[PathBuf],
+    ) -> anyhow::Result<Subject> {
         let held = HeldFile::open(path, None)?;
         let mode = fs::metadata(path)?.permissions().mode();
         ensure!(mode & 0o6000 == 0, "set-user-ID or set-group-ID: its libraries must stay the system's own");
@@ -62,10 +78,30 @@ impl Subject {
         }
         let opened_by_glibc = opened_by_glibc(&root, &resolver, &resolved);
         let program = Content { bytes: original, modified: FileFacts::of(path)?.modified };
-        let libraries = resolved.objects.iter().skip(1).map(content);
-        let contents = std::iter::once(Ok(program)).chain(libraries).collect::<anyhow::Result<_>>()?;
-        let keep = resolved.objects.iter().map(|object| keep(object, policy)).collect();
-        Ok(Subject { path: path.to_owned(), held, resolved, contents, keep, opened_by_glibc })
+        let contents = |program, resolved: &Closure| {
+            let libraries = resolved.objects.iter().skip(1).map(content);
+            std::iter::once(Ok(program)).chain(libraries).collect::<anyhow::Result<Vec<Content>>>()
+        };
+        let mut subject = Subject {
+            path: path.to_owned(),
+            held,
+            keep: Vec::new(),
+            contents: contents(program, &resolved)?,
+            resolved,
+            opened_by_glibc,
+            start: None,
+        };
+        if !modules.is_empty() {
+            let read = Read { resolver: &resolver, contents: &subject.contents, policy };
+            let original = subject.original();
+            let start =
+                modules::find(&Program { path, original, own: &subject.resolved, environment, read: &read }, modules)?;
+            subject.contents = contents(subject.contents.swap_remove(0), &start.resolved)?;
+            subject.resolved = start.resolved.clone();
+            subject.start = Some(start);
+        }
+        subject.keep = subject.resolved.objects.iter().map(|object| keep(object, policy)).collect();
+        Ok(subject)
     }
 
     /// The real paths of the libraries that could be merged.
@@ -103,6 +139,11 @@ impl Subject {
     pub fn original(&self) -> &Vec<u8> {
         &self.contents[0].bytes
     }
+
+    /// The program that the merged file is held against: the original, or what it would be with the libraries of its modules.
+    pub fn compared(&self) -> &[u8] {
+        self.start.as_ref().map_or(self.original(), |start| &start.program)
+    }
 }
 
 /// What glibc requests by itself while a program runs, and all that this needs: the modules of its name service
@@ -135,7 +176,7 @@ fn opened_by_glibc(root: &HostRoot, resolver: &Resolver, resolved: &Closure) -> 
     names.into_iter().collect()
 }
 
-fn content(object: &Object) -> anyhow::Result<Content> {
+pub(super) fn content(object: &Object) -> anyhow::Result<Content> {
     let path = path(&object.path);
     let what = || path.display().to_string();
     let facts = FileFacts::of(&path)?;
@@ -150,7 +191,7 @@ fn content(object: &Object) -> anyhow::Result<Content> {
 }
 
 /// Why the policy or the place of a library keeps it shared; `None` if nothing does.
-fn keep(object: &Object, policy: &Policy) -> Option<String> {
+pub(super) fn keep(object: &Object, policy: &Policy) -> Option<String> {
     let name = object.names.first().or(object.soname.as_ref()).unwrap_or(&object.path);
     let soname = object.soname.as_ref().map(|soname| soname.as_ref());
     if let Some(exclusion) = policy.leaves_out(name.as_ref(), soname, object.path.as_ref()) {

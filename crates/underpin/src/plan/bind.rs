@@ -2,7 +2,7 @@
 
 use crate::cli::{BindArgs, Place, UnbindArgs};
 use crate::input;
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use std::fs;
 use std::path::PathBuf;
 use underpin_resolve::Environment;
@@ -27,6 +27,8 @@ pub struct BindRequest {
     pub fuse: bool,
     /// Only programs that are fused already.
     pub refresh: bool,
+    /// Files and folders of modules, which exist; with one program only.
+    pub modules: Vec<PathBuf>,
     /// QEMU's user emulator for programs of another processor.
     pub emulator: Option<PathBuf>,
     /// JSON instead of a screen.
@@ -67,7 +69,13 @@ impl BindRequest {
     /// # Errors
     /// If a file does not exist or is not an ELF file, or the policy file cannot be used.
     pub fn new(args: BindArgs) -> anyhow::Result<BindRequest> {
+        let one = matches!(args.paths.as_slice(), [path] if !path.is_dir());
+        ensure!(one || args.modules.is_empty(), "--modules takes one program: other programs have other modules");
+        for path in &args.modules {
+            ensure!(path.exists(), "--modules {}: no such file or folder", path.display());
+        }
         Ok(BindRequest {
+            modules: args.modules.clone(),
             policy: policy(&args)?,
             paths: paths(&args.paths, "bind")?,
             environment: Environment::inherited(),

@@ -132,6 +132,19 @@ impl Bindings {
         Ok(outside().count() + self.targets.keys().filter(|(from, _)| from == file).count())
     }
 
+    /// Checks that every reference that there was is bound to the same object as before; more objects may be there.
+    ///
+    /// # Errors
+    /// The first one that is not.
+    pub fn includes(&self, before: &Bindings) -> Result<(), Disagreement> {
+        let nothing = BTreeSet::new();
+        let now = |reference| self.targets.get(reference).unwrap_or(&nothing);
+        match before.targets.iter().find(|(reference, then)| now(reference) != *then) {
+            Some((reference, then)) => Err(wrong(reference, then, now(reference))),
+            None => Ok(()),
+        }
+    }
+
     /// Checks that every reference is bound to the same object as before.
     ///
     /// # Errors
