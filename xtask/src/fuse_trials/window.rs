@@ -31,15 +31,46 @@ const FIRST: Duration = Duration::from_secs(8);
 const PAUSE: Duration = Duration::from_millis(100);
 /// Stand-ins are smaller.
 const SMALLEST: u32 = 100;
-/// Starts take seconds.
-const ROUNDS: usize = 10;
-/// Programs, their arguments and packages; the goal is that of the first two.
-const TIMED: [(&str, &[&str], &str, Option<f64>); 4] = [
-    ("inkscape", &[], "inkscape", Some(GOAL)),
-    ("gimp", &[], "gimp", Some(GOAL)),
-    ("emacs", &["-Q"], "emacs-gtk", None),
-    ("ffplay", &["-loglevel", "quiet", "-f", "lavfi", "-i", "testsrc"], "ffmpeg", None),
+/// Two runs of each in a round, and each takes half a second.
+const ROUNDS: usize = 50;
+/// A program, and what is measured of it.
+struct Timed {
+    name: &'static str,
+    arguments: &'static [&'static str],
+    package: &'static str,
+    goal: Option<f64>,
+    /// Folders of modules that it opens before its window, below a folder of libraries.
+    modules: &'static [&'static str],
+}
+
+const PLAIN: Timed = Timed { name: "", arguments: &[], package: "", goal: None, modules: &[] };
+const TIMED: [Timed; 4] = [
+    Timed { name: "inkscape", package: "inkscape", goal: Some(GOAL), ..PLAIN },
+    Timed {
+        name: "gimp",
+        package: "gimp",
+        goal: Some(GOAL),
+        modules: &["gimp/2.0/modules", "babl-0.1", "gegl-0.4", "gdk-pixbuf-2.0"],
+        ..PLAIN
+    },
+    Timed { name: "emacs", arguments: &["-Q"], package: "emacs-gtk", ..PLAIN },
+    Timed {
+        name: "ffplay",
+        arguments: &["-loglevel", "quiet", "-f", "lavfi", "-i", "testsrc"],
+        package: "ffmpeg",
+        ..PLAIN
+    },
 ];
+/// Where modules of Debian's programs are.
+const LIBRARIES: [&str; 3] = ["/usr/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"];
+
+impl Timed {
+    /// The folders of modules that are there.
+    fn folders(&self) -> Vec<PathBuf> {
+        let all = LIBRARIES.iter().flat_map(|above| self.modules.iter().map(move |name| Path::new(above).join(name)));
+        all.filter(|folder| folder.is_dir()).collect()
+    }
+}
 
 /// Times from the start to the first window, on the clock.
 ///
@@ -54,43 +85,58 @@ pub fn measure(context: &Context) -> anyhow::Result<String> {
         }
     }
     text += "From the start to the first window that is mapped, on the clock, under Xvfb without a window manager; runs interleave \
-             (ABBA). Gimp's first window is its splash. Emacs and ffplay have no goal.\n\n\
+             (ABBA). Gimp's first window is its splash. With `--modules` the libraries are merged that only the modules in its \
+             folders need. Emacs and ffplay have no goal.\n\n\
              | program | libraries merged | unchanged, ms | fused, ms | ratio | goal | | runs |\n\
              | --- | --- | --- | --- | --- | --- | --- | --- |\n";
     let display = Display::start()?;
     let mut absent = Vec::new();
-    for (name, arguments, package, limit) in TIMED {
-        let Some(program) = copies::installed(name) else {
-            absent.push((name, package));
-            continue;
-        };
-        let merged = match copies::fused(&context.underpin, &program, &context.folder("window", name))? {
-            Made::Merged(merged) => merged,
-            other => {
-                writeln!(text, "| {name} | {} | | | | {GOAL} | missed | |", why(&other))?;
-                continue;
-            }
-        };
-        let home = context.folder("window", &format!("{name}.home"));
-        fs::create_dir_all(&home)?;
-        let shown_by = |file: &Path, stays| display.first_window(file, &program, arguments, &home, stays);
-        shown_by(&program, FIRST).with_context(|| name.to_owned())?;
-        let files: [PathBuf; 2] = [program.clone(), merged.program.clone()];
-        let samples = abba(2, rounds, |at| shown_by(&files[at], Duration::ZERO).with_context(|| name.to_owned()))?;
-        let ratio = samples[1].ratio(&samples[0]);
-        writeln!(
-            text,
-            "| {name} | {} | {:.0} | {:.0} | {} | {} | {} | {} |",
-            merged.members,
-            samples[0].median().value * 1e3,
-            samples[1].median().value * 1e3,
-            shown(ratio),
-            limit.map(|limit| limit.to_string()).unwrap_or_default(),
-            limit.map_or("", |limit| goal(ratio, limit)),
-            samples[1].runs(),
-        )?;
+    for timed in &TIMED {
+        match copies::installed(timed.name) {
+            Some(program) => text += &rows(timed, &program, &display, context, rounds)?,
+            None => absent.push((timed.name, timed.package)),
+        }
     }
     Ok(text + &missing(&absent))
+}
+
+/// A program fused, and with the libraries of its modules.
+fn rows(timed: &Timed, program: &Path, display: &Display, context: &Context, rounds: usize) -> anyhow::Result<String> {
+    let name = timed.name;
+    let limit = timed.goal.map(|limit| limit.to_string()).unwrap_or_default();
+    let (mut text, mut files, mut members) = (String::new(), vec![program.to_owned()], Vec::new());
+    let folders = timed.folders();
+    let variants = [(name.to_owned(), &[][..]), (format!("{name}, `--modules`"), folders.as_slice())];
+    for (variant, modules) in variants.iter().take(if folders.is_empty() { 1 } else { 2 }) {
+        let folder = context.folder("window", &format!("{name}.{}", modules.len()));
+        match copies::fused_with(&context.underpin, program, &folder, modules)? {
+            Made::Merged(merged) => {
+                files.push(merged.program);
+                members.push((variant, merged.members));
+            }
+            other => writeln!(text, "| {variant} | {} | | | | {limit} | missed | |", why(&other))?,
+        }
+    }
+    let home = context.folder("window", &format!("{name}.home"));
+    fs::create_dir_all(&home)?;
+    let shown_by = |file: &Path, stays| {
+        display.first_window(file, program, timed.arguments, &home, stays).with_context(|| name.to_owned())
+    };
+    shown_by(program, FIRST)?;
+    let samples = abba(files.len(), rounds, |at| shown_by(&files[at], Duration::ZERO))?;
+    for ((variant, members), sample) in members.iter().zip(&samples[1..]) {
+        let ratio = sample.ratio(&samples[0]);
+        writeln!(
+            text,
+            "| {variant} | {members} | {:.0} | {:.0} | {} | {limit} | {} | {} |",
+            samples[0].median().value * 1e3,
+            sample.median().value * 1e3,
+            shown(ratio),
+            timed.goal.map_or("", |limit| goal(ratio, limit)),
+            sample.runs(),
+        )?;
+    }
+    Ok(text)
 }
 
 fn why(made: &Made) -> String {

@@ -192,7 +192,7 @@ impl Tools {
 
     /// With the policy of users: drivers stay shared.
     fn fuse(&self, program: &Path) -> anyhow::Result<()> {
-        match copies::fuse(&self.underpin, program)? {
+        match copies::fuse(&self.underpin, program, &[])? {
             Made::Merged(_) => Ok(()),
             Made::LeftAlone(members) => bail!("left alone: {members} of its libraries could be merged"),
             Made::Refused(reason) => bail!("{reason}"),
