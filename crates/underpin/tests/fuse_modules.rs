@@ -205,6 +205,24 @@ fn two_libraries_with_one_name_for_two_modules_both_stay_apart() {
 }
 
 #[test]
+fn what_needs_a_module_stays_with_it() {
+    need!("cc");
+    let dir = opening();
+    fs::create_dir(dir.join("modules")).unwrap();
+    shared(
+        &dir,
+        "modules/libbase.so",
+        "static int n; int base(void) { return ++n; } int run(void) { return base(); }",
+        &[],
+    );
+    let search = format!("-Wl,-rpath,{}", at(&dir, "modules"));
+    shared(&dir, "libone.so", "int base(void); int one(void) { return base(); }", &["modules/libbase.so", &search]);
+    shared(&dir, "modules/a.so", "int one(void); int run(void) { return one(); }", &["libone.so"]);
+    let found = fused(&dir, &["libbase.so", "a.so", "libbase.so"]);
+    assert_eq!(left(&found)["libone.so"], "needs libbase.so, which stays with its modules");
+}
+
+#[test]
 fn an_update_is_found_and_taken_with_the_same_modules() {
     need!("cc");
     let dir = opening();

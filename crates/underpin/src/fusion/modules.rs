@@ -13,6 +13,7 @@ use bstr::{BString, ByteSlice};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
+use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -152,7 +153,11 @@ fn modules(program: &Program, named: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>>
     };
     let files = scope.files.iter().map(|file| path(&file.path));
     let modules: Vec<PathBuf> = files.filter(|file| fits(file).is_some()).collect();
-    ensure!(!modules.is_empty(), "--modules {}: no module for this processor", list(named));
+    ensure!(
+        !modules.is_empty(),
+        "--modules {}: no module for this processor; symbolic links in a folder are not followed",
+        list(named)
+    );
     Ok(modules)
 }
 
@@ -310,18 +315,13 @@ fn leave(
     };
     let kept = plan.kept.iter().map(|kept| &files[kept.object]).filter(|file| is_added(file));
     let mut leave: BTreeMap<PathBuf, Option<String>> = kept.map(|file| (file.clone(), None)).collect();
-    let strangers = strangers(&mut pool, own..files.len(), files.clone(), brought)?;
-    let needs = |index: usize| pool.objects[index].needs.iter().copied();
+    let mut strangers = strangers(&mut pool, own..files.len(), files.clone(), brought)?;
+    // Opened by its path, a module that is inside would be loaded a second time.
+    let is_module = |file: &PathBuf| brought.scopes.iter().any(|scope| scope.first() == Some(file));
+    strangers.extend((own..files.len()).filter(|&at| is_module(&files[at])).map(|at| (at, "is a module".to_owned())));
     for (library, why) in strangers {
-        let mut above: BTreeSet<usize> = BTreeSet::from([library]);
-        // Whatever needs it would bring it.
-        while let Some(more) =
-            (own..files.len()).find(|&index| !above.contains(&index) && needs(index).any(|need| above.contains(&need)))
-        {
-            above.insert(more);
-        }
-        let name = files[library].file_name().unwrap_or_default().to_string_lossy().into_owned();
-        for index in above.into_iter().filter(|&index| is_added(&files[index])) {
+        let name = file_name(&files[library]);
+        for index in above(&pool, own..files.len(), library).into_iter().filter(|&index| is_added(&files[index])) {
             let why =
                 if index == library { why.clone() } else { format!("needs {name}, which stays with its modules") };
             leave.insert(files[index].clone(), Some(why));
@@ -330,16 +330,32 @@ fn leave(
     Ok(leave)
 }
 
+/// A library and those of a range that need it, directly or not: each of them would bring it.
+fn above(pool: &underpin_fuse::Closure, range: Range<usize>, library: usize) -> BTreeSet<usize> {
+    let mut above = BTreeSet::from([library]);
+    let needs_one =
+        |index: usize, above: &BTreeSet<usize>| pool.objects[index].needs.iter().any(|need| above.contains(need));
+    while let Some(more) = range.clone().find(|&index| !above.contains(&index) && needs_one(index, &above)) {
+        above.insert(more);
+    }
+    above
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
 /// Libraries of a range of a pool that would be strangers at start, and why. Modules and what else they bring are added to
 /// the pool.
 fn strangers<'c>(
     pool: &mut underpin_fuse::Closure<'c>,
-    added: std::ops::Range<usize>,
+    added: Range<usize>,
     mut files: Vec<PathBuf>,
     brought: &'c Brought,
 ) -> anyhow::Result<Vec<(usize, String)>> {
     let objects = pool.objects.len();
-    for library in brought.all.iter().filter(|library| !files.contains(&library.real)).collect::<Vec<_>>() {
+    let is_in: BTreeSet<PathBuf> = files.iter().cloned().collect();
+    for library in brought.all.iter().filter(|library| !is_in.contains(&library.real)) {
         files.push(library.real.clone());
         pool.objects.push(member(library));
     }
@@ -348,7 +364,7 @@ fn strangers<'c>(
     let scopes: Vec<Vec<usize>> = brought.scopes.iter().map(scope).collect();
     let found = underpin_fuse::strangers(pool, added, &scopes)?;
     pool.objects.truncate(objects);
-    let name = |at: usize| files[at].file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = |at: usize| file_name(&files[at]);
     let why = |stranger: &underpin_fuse::Stranger| {
         let was = stranger.was.map_or("nothing has".to_owned(), |was| format!("{} has", name(was)));
         format!("at start it would answer for {}, which {was} for {}", stranger.symbol, name(stranger.asked_by))
