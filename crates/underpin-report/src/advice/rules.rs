@@ -6,7 +6,9 @@ use crate::document::check::{AdviceRecord, CheckDocument};
 use crate::document::gain::BindingGain;
 use crate::document::trace::by_cost;
 use crate::document::trace::{PhaseName, TraceDocument};
-use crate::document::tree::{EdgeResult, FindingSlug, FoundBy, LoaderFamily, TreeDocument, TryOutcome, Why};
+use crate::document::tree::{
+    EdgeResult, FindingSlug, FoundBy, LoaderFamily, ObjectRecord, TreeDocument, TryOutcome, Why,
+};
 use crate::document::trial::AllocatorTrial;
 use crate::words::fuse;
 use bstr::ByteSlice;
@@ -154,11 +156,16 @@ fn many_libraries(tree: &TreeDocument) -> Option<Advice> {
     let is_taken = tree.loader.kind == LoaderFamily::Glibc
         && !tree.loader.assumed
         && (program.machine.as_str(), program.class_bits) == ("x86-64", 64);
-    let merged = format!("/{FARMS}/{FUSED}");
-    let is_done = tree.objects.iter().any(|object| object.path.bytes().contains_str(&merged));
+    let is_done = tree.objects.iter().any(|object| is_merged(&object.path));
     let libraries = tree.objects.len() - 1;
     let advice = Advice::Fuse { program: tree.program.clone(), libraries };
     (is_taken && !is_done && libraries >= fuse::MANY_LIBRARIES).then_some(advice)
+}
+
+/// Whether a file is one that `bind --fuse` wrote: its members' search paths are in it behind the folder of its links, which
+/// no tool must take out.
+fn is_merged(path: &Raw) -> bool {
+    path.bytes().contains_str(format!("/{FARMS}/{FUSED}"))
 }
 
 /// Only the worst objects: in a tree of prefixes every object has some, and advice on all would bury the rest.
@@ -169,8 +176,9 @@ fn dead_directories(tree: &TreeDocument) -> Vec<Advice> {
     }
     let mut dead: Vec<(usize, usize)> = dead.into_iter().collect();
     dead.sort_by_key(|(_, directories)| std::cmp::Reverse(*directories));
-    let object =
-        |index: usize| tree.objects.get(index).filter(|object| object.rpath.is_some() || object.runpath.is_some());
+    let searches =
+        |object: &&ObjectRecord| (object.rpath.is_some() || object.runpath.is_some()) && !is_merged(&object.path);
+    let object = |index: usize| tree.objects.get(index).filter(searches);
     let advice = dead.into_iter().filter_map(|(index, directories)| {
         Some(Advice::DeadDirectories { object: object(index)?.path.clone(), directories })
     });

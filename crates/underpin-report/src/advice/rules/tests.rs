@@ -93,6 +93,9 @@ fn dead_directories_are_taken_out_of_the_object_that_names_them() {
     let mut without = tree();
     without.objects[0].runpath = None;
     assert!(dead_directories(&without).is_empty(), "patchelf has nothing to change there");
+    let mut merged = tree();
+    merged.objects[0].path = "/opt/app/bin/.underpin/fused-app/1/app.fused.so".into();
+    assert!(dead_directories(&merged).is_empty(), "its old names would not be found any more");
 }
 
 #[test]
