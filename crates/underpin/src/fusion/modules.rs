@@ -29,8 +29,6 @@ pub(super) struct Start {
     pub needed: Vec<BString>,
     /// The program with those names.
     pub program: Vec<u8>,
-    /// What it loads then.
-    pub resolved: Closure,
     /// Files and folders of modules, as the caller named them, absolute.
     pub named: Vec<PathBuf>,
     /// How many modules there are.
@@ -109,11 +107,12 @@ struct Brought {
     left: Vec<(BString, String)>,
 }
 
-/// Works out with which libraries a program can start.
+/// Works out with which libraries a program can start. Also what it loads then, and the contents of the objects that it
+/// does not load by itself, which are the last ones.
 ///
 /// # Errors
 /// If no module is found, or one cannot be read.
-pub(super) fn find(program: &Program, named: &[PathBuf]) -> anyhow::Result<Start> {
+pub(super) fn find(program: &Program, named: &[PathBuf]) -> anyhow::Result<(Start, Closure, Vec<Content>)> {
     let modules = modules(program, named)?;
     let mut brought = brought(program, &modules)?;
     let is_module: BTreeSet<&PathBuf> = brought.scopes.iter().filter_map(|scope| scope.first()).collect();
@@ -129,8 +128,13 @@ pub(super) fn find(program: &Program, named: &[PathBuf]) -> anyhow::Result<Start
         if leave.is_empty() {
             let named = named.iter().map(|path| fs::canonicalize(path).unwrap_or_else(|_| path.clone())).collect();
             let (modules, left) = (brought.scopes.len(), brought.left);
-            let added = resolved.objects.len() - program.own.objects.len();
-            return Ok(Start { needed, program: bytes, resolved, named, modules, added, left });
+            let mut by_file: HashMap<PathBuf, Content> =
+                brought.all.into_iter().map(|library| (library.real, library.content)).collect();
+            let last = resolved.objects.iter().skip(program.own.objects.len());
+            let contents: Option<Vec<Content>> = last.map(|object| by_file.remove(&real(&object.path))).collect();
+            let contents = contents.context("its libraries changed meanwhile")?;
+            let start = Start { needed, program: bytes, named, modules, added: contents.len(), left };
+            return Ok((start, resolved, contents));
         }
         added.retain(|index| !leave.contains_key(&brought.all[*index].real));
         let said = leave.into_iter().filter_map(|(library, why)| Some((library, why?)));

@@ -78,26 +78,17 @@ impl Subject {
         }
         let opened_by_glibc = opened_by_glibc(&root, &resolver, &resolved);
         let program = Content { bytes: original, modified: FileFacts::of(path)?.modified };
-        let contents = |program, resolved: &Closure| {
-            let libraries = resolved.objects.iter().skip(1).map(content);
-            std::iter::once(Ok(program)).chain(libraries).collect::<anyhow::Result<Vec<Content>>>()
-        };
-        let mut subject = Subject {
-            path: path.to_owned(),
-            held,
-            keep: Vec::new(),
-            contents: contents(program, &resolved)?,
-            resolved,
-            opened_by_glibc,
-            start: None,
-        };
+        let libraries = resolved.objects.iter().skip(1).map(content);
+        let contents = std::iter::once(Ok(program)).chain(libraries).collect::<anyhow::Result<_>>()?;
+        let mut subject =
+            Subject { path: path.to_owned(), held, keep: Vec::new(), contents, resolved, opened_by_glibc, start: None };
         if !modules.is_empty() {
             let read = Read { resolver: &resolver, contents: &subject.contents, policy };
             let original = subject.original();
-            let start =
-                modules::find(&Program { path, original, own: &subject.resolved, environment, read: &read }, modules)?;
-            subject.contents = contents(subject.contents.swap_remove(0), &start.resolved)?;
-            subject.resolved = start.resolved.clone();
+            let program = Program { path, original, own: &subject.resolved, environment, read: &read };
+            let (start, resolved, contents) = modules::find(&program, modules)?;
+            subject.contents.extend(contents);
+            subject.resolved = resolved;
             subject.start = Some(start);
         }
         subject.keep = subject.resolved.objects.iter().map(|object| keep(object, policy)).collect();
