@@ -79,14 +79,16 @@ static void lengths(uint64_t n) { for (uint64_t i = 0; i < n; i++) KEEP(strlen(H
 static void removed(uint64_t n) { (void)n; }
 static void crashes(uint64_t n) { (void)n; *(volatile int *)HIDE((int *)0) = 1; }
 static void gives_up(uint64_t n) { (void)n; fail("no such thing"); }
+static void varies(uint64_t n) { static int turn; operations_took((int64_t)n * (turn++ % 2 ? 100 : 200)); }
 static const struct row rows[] = {
+    {"varies", IN_A_LOOP, 0, 0.1, 0, varies, 0, 0},
     {"lengths", IN_A_LOOP, 0, 0.1, 0, lengths, 0, 0},
     {"removed", IN_A_LOOP, 0, 0.1, 0, removed, 0, 0},
     {"removed-child", IN_A_CHILD, 1000000000, 0.1, 0, removed, 0, 0},
     {"crashes", IN_A_CHILD, 1, 0, 0, crashes, 0, 0},
     {"gives-up", IN_A_CHILD, 1, 0, 0, gives_up, 0, 0},
 };
-int main(int words, char **word) { return suite_main(words, word, rows, 5); }
+int main(int words, char **word) { return suite_main(words, word, rows, 6); }
 "#;
 
 #[test]
@@ -108,5 +110,19 @@ fn a_row_that_was_optimised_away_crashes_or_gives_up_is_never_a_figure() {
         let output = run(row);
         assert_eq!((output.code, output.stdout.as_str()), (code, ""), "{row}");
         assert!(output.stderr.contains(reason), "{row}: {}", output.stderr);
+    }
+}
+
+#[test]
+fn figures_that_are_apart_are_repeated_more_often_where_that_is_asked_for() {
+    need!("cc");
+    let dir = Fixture::new();
+    written(&dir, Suite::Libc);
+    dir.write("rows.c", ROWS);
+    dir.must("cc", ["-O2", "rows.c", "-o", "rows"]);
+    let run = |asked: &str| Output::of(dir.command(dir.join("rows")).args(["varies", "10"]).env("SUITE_ALIKE", asked));
+    for (asked, repetitions) in [("", 5), ("1", 15)] {
+        let output = run(asked);
+        assert!(output.stdout.contains(&format!("\"repetitions\":{repetitions},")), "{}{}", output.stdout, output.stderr);
     }
 }

@@ -1,6 +1,8 @@
 //! `underpin image compare` of musl and glibc twins: its tables beside the published figures, how far equal boots are apart,
 //! and where counted instructions and this machine's times disagree.
 
+use super::image_causes::{self, Measured, apart, counted, full_name, measured};
+use super::image_here::{BUILDS, Here, How};
 use super::image_published::MEMORY;
 use super::stats::Estimate;
 use super::suite::{difference, figure, ratio};
@@ -10,7 +12,6 @@ use crate::build::zig;
 use crate::run;
 use anyhow::{Context, ensure};
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -20,10 +21,8 @@ use underpin_image::Target;
 /// What the images are made of.
 const PACKAGES: [&str; 2] = ["busybox", "dash"];
 const PAGE: &str = "docs/bench/image-compare.md";
-/// The page of the suites on this machine itself.
-const NATIVE: &str = "docs/bench/suite.md";
-/// A ratio may differ by this factor from that on the machine itself.
-const ALIKE: f64 = 1.15;
+/// How often the rows run on the machine itself in each build.
+const TIMES: usize = 7;
 /// The row that only a dynamic program can have.
 const DLOPEN: &str = "dlopen";
 /// Bytes.
@@ -37,7 +36,6 @@ pub fn run(boots: usize) -> anyhow::Result<String> {
     // Nothing of underpin itself is timed, so it need not be optimised.
     let underpin = run::debug_binary()?;
     let folder = run::scratch("bench-image-compare")?;
-    let native = native(&std::fs::read_to_string(NATIVE).with_context(|| NATIVE.to_owned())?);
     let mut text = table::machine("Twin images", "cargo xtask bench image-compare");
     write!(
         text,
@@ -45,7 +43,7 @@ pub fn run(boots: usize) -> anyhow::Result<String> {
          glibc, each started {boots} times in QEMU without KVM, with a clock that counts instructions (icount: a nanosecond for each). The load of the \
          last minute was {} at the beginning. The difference is glibc / musl - 1 for times, musl / glibc - 1 for bandwidths and \
          rates, so + is better than glibc. \"Published\" is openEuler's comparison on a Raspberry Pi 4 at 600 MHz, with musl as it \
-         comes; \"here\" is the difference in time on this machine without emulation ({NATIVE}).\n",
+         comes; \"here\" is the difference in time of the same files on this machine without emulation.\n",
         PACKAGES.join(" "),
         table::load()
     )?;
@@ -55,11 +53,14 @@ pub fn run(boots: usize) -> anyhow::Result<String> {
     for target in [Target::QemuX86_64, Target::QemuAarch64] {
         let json = folder.join(format!("{target}.json"));
         let begun = Instant::now();
-        compare(&underpin, target, boots, &json, &folder)?;
+        let twins = folder.join(format!("{target}.twins"));
+        compare(&underpin, target, boots, &json, &twins, &folder)?;
         let minutes = begun.elapsed().as_secs_f64() / 60.0;
         let document = document(&json)?;
-        goals.extend(goals_of(&document, target, minutes, &native));
-        sections += &section(&document, target, &native)?;
+        let is_native = target.processor() == std::env::consts::ARCH;
+        let native = is_native.then(|| Native::measure(&underpin, &document, &twins, &folder)).transpose()?;
+        goals.extend(goals_of(&document, target, minutes, native.as_ref()));
+        sections += &section(&document, target, native.as_ref())?;
         // The next one takes as long again: what is there by then is kept.
         let page = format!("{text}{}{sections}", table_of(&goals));
         std::fs::write(PAGE, page).with_context(|| format!("cannot write {PAGE}"))?;
@@ -76,10 +77,56 @@ fn table_of(goals: &[(String, f64, Limit)]) -> String {
     table::goals(&goals)
 }
 
-fn compare(underpin: &Path, target: Target, boots: usize, json: &Path, folder: &Path) -> anyhow::Result<()> {
+/// The rows on this machine itself.
+struct Native {
+    here: Here,
+    /// The rows whose difference in the guest is another one.
+    apart: Vec<String>,
+    /// Those of them of which everything is known.
+    measured: Vec<Measured>,
+    /// The rows that both have.
+    known: usize,
+}
+
+impl Native {
+    fn measure(underpin: &Path, document: &Value, twins: &Path, folder: &Path) -> anyhow::Result<Native> {
+        let mut guest = Command::new(underpin);
+        guest.args(["image", "run"]).arg(twins.join(BUILDS[0])).args(["--", "cat", "/proc/cpuinfo"]);
+        let guest = guest.stdin(Stdio::null()).output().context("cannot start underpin")?;
+        ensure!(guest.status.success(), "image run: {}", String::from_utf8_lossy(&guest.stderr));
+        let host = std::fs::read_to_string("/proc/cpuinfo")?;
+        let mut here = Here::new(twins, folder, &flags(&String::from_utf8_lossy(&guest.stdout)), &flags(&host))?;
+        let counted = counted(document);
+        let names: Vec<String> = counted.iter().map(|(name, _)| name.clone()).collect();
+        here.measure(How::Here, &names, TIMES)?;
+        let apart = apart(&counted, &here);
+        for how in [How::OneProcessor, How::GuestsFunctions] {
+            here.measure(how, &apart, TIMES)?;
+        }
+        let measured = measured(document, &apart, &here);
+        let known = names.iter().filter(|name| here.gain(How::Here, name).is_some()).count();
+        Ok(Native { here, apart, measured, known })
+    }
+}
+
+/// The features in a text of /proc/cpuinfo.
+fn flags(cpuinfo: &str) -> String {
+    let line = cpuinfo.lines().find(|line| line.starts_with("flags") || line.starts_with("Features"));
+    line.and_then(|line| line.split_once(':')).map_or_else(String::new, |(_, flags)| flags.to_owned())
+}
+
+fn compare(
+    underpin: &Path,
+    target: Target,
+    boots: usize,
+    json: &Path,
+    twins: &Path,
+    folder: &Path,
+) -> anyhow::Result<()> {
     let mut command = Command::new(underpin);
     command.args(["image", "compare", "--quick", "--target", target.name(), "--export-json"]).arg(json).args(PACKAGES);
     command.args(["--boots", &boots.to_string()]);
+    command.arg("-o").arg(twins);
     command.arg("--store").arg(folder.join("store")).stdin(Stdio::null()).stdout(Stdio::null());
     // Programs with musl for another processor need it.
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -89,36 +136,16 @@ fn compare(underpin: &Path, target: Target, boots: usize, json: &Path, folder: &
     Ok(())
 }
 
-/// glibc's time over musl's for each row of the page of the suites, where it has an estimate.
-fn native(page: &str) -> BTreeMap<String, f64> {
-    let row = |line: &str| {
-        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
-        let [name, _, _, difference, _] = cells.as_slice() else { return None };
-        let percent: f64 = difference.split(' ').next()?.parse().ok()?;
-        Some(((*name).to_owned(), 1.0 + percent / 100.0))
-    };
-    page.lines().filter(|line| line.starts_with("| ")).filter_map(row).collect()
-}
-
 fn rows(document: &Value) -> impl Iterator<Item = &Value> {
     let suites = document["suite"]["suites"].as_array().into_iter().flatten();
     suites.flat_map(|suite| suite["rows"].as_array().into_iter().flatten())
-}
-
-/// The rows whose gain in counted instructions is not that in time here: name, gain in the guest, gain here.
-fn apart<'a>(document: &'a Value, native: &BTreeMap<String, f64>) -> Vec<(&'a Value, f64, f64)> {
-    let both = rows(document).filter_map(|row| {
-        let here = *native.get(row["row"].as_str()?)?;
-        Some((row, 1.0 / ratio(row)?.value, here))
-    });
-    both.filter(|(_, guest, here)| !(1.0 / ALIKE..=ALIKE).contains(&(guest / here))).collect()
 }
 
 fn goals_of(
     document: &Value,
     target: Target,
     minutes: f64,
-    native: &BTreeMap<String, f64>,
+    native: Option<&Native>,
 ) -> Vec<(String, f64, Limit)> {
     let none = Limit::AtMost(0.0);
     let mut goals = Vec::new();
@@ -142,12 +169,14 @@ fn goals_of(
         none,
     ));
     goals.push((format!("{target}: the whole comparison, in minutes: at most 10"), minutes, Limit::AtMost(10.0)));
-    if target.processor() == std::env::consts::ARCH {
-        let known = rows(document).filter(|row| native.contains_key(row["row"].as_str().unwrap_or_default())).count();
+    if let Some(native) = native {
+        let known = native.measured.iter().filter(|row| !row.causes().is_empty()).count();
         let text = format!(
-            "{target}: rows of {known} whose ratio is not within 15 % of that here; likely causes are named below, none is measured"
+            "{target}: rows of {} whose ratio is neither within 15 % of that here nor has a measured cause ({} are not within 15 %)",
+            native.known,
+            native.apart.len()
         );
-        goals.push((text, apart(document, native).len() as f64, none));
+        goals.push((text, (native.apart.len() - known) as f64, none));
     }
     goals
 }
@@ -156,7 +185,7 @@ fn has_failed(row: &Value) -> bool {
     row["cells"].as_array().into_iter().flatten().any(|cell| cell["is"] == "failed")
 }
 
-fn section(document: &Value, target: Target, native: &BTreeMap<String, f64>) -> anyhow::Result<String> {
+fn section(document: &Value, target: Target, native: Option<&Native>) -> anyhow::Result<String> {
     let guest = &document["guest"]["emulator"];
     let mut text = format!("\n## {target}\n\n{}, {} MiB.", guest.as_str().unwrap_or_default(), document["memory_mib"]);
     let kernel = document["images"][0]["kernel"].as_str().unwrap_or_default();
@@ -191,13 +220,12 @@ fn section(document: &Value, target: Target, native: &BTreeMap<String, f64>) -> 
             repeats["most_row"].as_str().unwrap_or_default()
         )?;
     }
-    let is_native = target.processor() == std::env::consts::ARCH;
     for suite in document["suite"]["suites"].as_array().into_iter().flatten() {
-        text += &tables(suite, is_native.then_some(native))?;
+        text += &tables(suite, native.map(|native| &native.here))?;
     }
     text += &memory(document)?;
-    if is_native {
-        text += &causes(document, native)?;
+    if let Some(native) = native {
+        text += &image_causes::table(&native.measured, TIMES)?;
     }
     Ok(text)
 }
@@ -259,7 +287,7 @@ fn sizes(document: &Value) -> anyhow::Result<String> {
     Ok(text)
 }
 
-fn tables(suite: &Value, native: Option<&BTreeMap<String, f64>>) -> anyhow::Result<String> {
+fn tables(suite: &Value, native: Option<&Here>) -> anyhow::Result<String> {
     let mut text = String::new();
     let mut group = String::new();
     for row in suite["rows"].as_array().into_iter().flatten() {
@@ -277,7 +305,8 @@ fn tables(suite: &Value, native: Option<&BTreeMap<String, f64>>) -> anyhow::Resu
         let percent = |gain: f64| format!("{:+.0} %", (gain - 1.0) * 100.0);
         let published = row["original_ratio"].as_f64().map_or("-".to_owned(), |ratio| percent(1.0 / ratio));
         let name = row["row"].as_str().unwrap_or_default();
-        let here = native.map(|native| native.get(name).map_or("-".to_owned(), |gain| percent(*gain)));
+        let gain = |here: &Here| here.gain(How::Here, &full_name(suite, row));
+        let here = native.map(|here| gain(here).map_or("-".to_owned(), |gain| percent(gain.value)));
         let here = here.map_or_else(String::new, |here| format!(" {here} |"));
         let difference = ratio(row).map_or("-".to_owned(), difference);
         writeln!(text, "| {name} | {} | {} | {difference} | {published} |{here}", figure(row, 0), figure(row, 1))?;
@@ -307,55 +336,13 @@ fn memory(document: &Value) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// Why counted instructions are not time, by what a row does; `None` if nothing particular is known.
-fn cause(row: &Value) -> Option<&'static str> {
-    let name = row["row"].as_str().unwrap_or_default();
-    let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
-    Some(if has(&["thread", "context", "shell-8", "lock", "mutex"]) {
-        "threads and processes take turns on the guest's one processor, and waiting is skipped"
-    } else if row["measure"]["kind"] == "bandwidth" || has(&["mem", "str", "copy", "wcs", "bytes"]) {
-        "an instruction that moves 32 bytes counts as one that moves 1, and glibc chooses other functions for QEMU's processor"
-    } else if has(&["malloc", "free", "alloc", "fault", "mmap"]) {
-        "misses of caches and of address translation cost nothing, and a page that the kernel clears costs its instructions"
-    } else if has(&[
-        "fork", "spawn", "exec", "sh-", "shell", "process", "null", "stat", "open", "pipe", "file", "select", "signal",
-        "tcp", "udp", "unix", "create", "delete", "syscall",
-    ]) {
-        "the guest's kernel is another one, without this machine's hypervisor, its mitigations and its caches"
-    } else if has(&["utf8", "putc", "regex", "printf", "strto", "qsort", "math", "iconv", "locale", "tow"]) {
-        "it only computes: the same instructions, of which a division or a wrongly predicted branch counts as one"
-    } else {
-        return None;
-    })
-}
-
-fn causes(document: &Value, native: &BTreeMap<String, f64>) -> anyhow::Result<String> {
-    let apart = apart(document, native);
-    if apart.is_empty() {
-        return Ok(String::new());
-    }
-    let mut text = "\n### Where counted instructions and time disagree\n\nRows whose difference is not within 15 % of that in time \
-                    on this machine, and the likely cause by what the row does; causes are not measured row by row.\n\n\
-                    | row | counted | here | likely cause |\n| --- | ---: | ---: | --- |\n"
-        .to_owned();
-    for (row, guest, here) in apart {
-        let percent = |gain: f64| format!("{:+.0} %", (gain - 1.0) * 100.0);
-        let name = row["row"].as_str().unwrap_or_default();
-        writeln!(text, "| {name} | {} | {} | {} |", percent(guest), percent(here), cause(row).unwrap_or("not known"))?;
-    }
-    Ok(text)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn differences_are_read_from_the_page_of_the_suites() {
-        let page = "| row | glibc | musl | difference | published |\n| --- | ---: | ---: | --- | ---: |\n\
-                    | strlen | 5 ns | 4 ns | +25.0 % (+24.0 to +26.0) | -34 % |\n| exec | 1 us | 2 us | - | - |\n";
-        let native = native(page);
-        assert_eq!(native.len(), 1);
-        assert!((native["strlen"] - 1.25).abs() < 1e-9);
+    fn the_features_of_a_processor_are_on_its_line() {
+        let text = "processor\t: 0\nflags\t\t: fpu avx2\n\nprocessor\t: 1\nflags\t\t: fpu\n";
+        assert_eq!(flags(text).split_whitespace().collect::<Vec<_>>(), ["fpu", "avx2"]);
     }
 }

@@ -72,7 +72,7 @@ pub struct ImageCompareArgs {
     #[arg(long, value_enum, value_name = "NAME")]
     pub toolchain: Option<CompilerName>,
 
-    /// Keep the twins in this folder, each under the name of its build
+    /// Keep the twins in this folder, each under the name of its build, and those with the programs of the suites
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
 

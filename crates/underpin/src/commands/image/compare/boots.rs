@@ -1,11 +1,12 @@
 //! Starts of the twins in turn, and what each of them said.
 
-use super::twins::{EMPTY, ROWS, Twin, Twins};
+use super::twins::{EMPTY, ROWS, Twin, Twins, WITH_SUITES};
 use crate::plan::{ImageComparePlan, MachineFiles, guest_environment, guest_memory};
 use crate::progress::Progress;
 use anyhow::{Context, bail};
 use std::ffi::OsString;
 use std::io;
+use std::path::Path;
 use std::time::{Duration, Instant};
 use underpin_bench::Nanos;
 use underpin_image::Image;
@@ -91,6 +92,20 @@ impl<'a> Starter<'a> {
             counts_instructions: true,
         };
         Ok(Starter { plan, twins, progress, qemu, guest, memory_mib: memory.max(LEAST_MEMORY_MIB) })
+    }
+
+    /// Writes the rows beside the images with the suites that are kept, a line each, as the program that runs them takes them:
+    /// one can be repeated by hand.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn keep_rows(&self, folder: &Path) -> anyhow::Result<()> {
+        for twin in &self.twins.all {
+            let lines = self.plan.rows.iter().filter_map(|row| Some(self.words(twin, row)? + "\n"));
+            let file = folder.join(format!("{}{WITH_SUITES}.rows", twin.build.name));
+            std::fs::write(&file, lines.collect::<String>()).with_context(|| file.display().to_string())?;
+        }
+        Ok(())
     }
 
     /// Starts every image alone, one after the other, in each block in the other direction: their times are this machine's.
@@ -205,7 +220,7 @@ impl<'a> Starter<'a> {
             words.push(format!("{variable}={}", place(&twin.whole, name)?));
         }
         words.push(place(&twin.whole, program)?);
-        words.extend(row.words(self.plan.milliseconds));
+        words.extend(row.words(row.guest_milliseconds(self.plan.milliseconds)));
         Some(words.join(" "))
     }
 

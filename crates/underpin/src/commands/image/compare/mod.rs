@@ -30,6 +30,9 @@ pub fn run(plan: &ImageComparePlan, screen: &mut Screen) -> anyhow::Result<Exit>
     let progress = Progress::words();
     let twins = Twins::make(plan, &progress)?;
     let starter = Starter::new(plan, &twins, &progress)?;
+    if let Some(folder) = &plan.output {
+        starter.keep_rows(folder)?;
+    }
     let mut kept = Kept::begin(
         &plan.store.folder().join("suites"),
         Begun {

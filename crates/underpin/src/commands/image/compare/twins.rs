@@ -25,6 +25,9 @@ pub const ROWS: &str = "underpin-rows";
 /// A program that does nothing.
 pub const EMPTY: &str = "underpin-empty";
 
+/// What the kept image with the programs of the suites is named after its build.
+pub const WITH_SUITES: &str = "-suites";
+
 /// Packages with what the suites open of glibc and musl has built in.
 const OF_GLIBC: [&str; 2] = ["glibc-charsets", "glibc-locale"];
 
@@ -162,7 +165,8 @@ impl Maker<'_> {
         let small = self.image(&plain, &place.join("small"), &few, lock()?)?;
         let many: Vec<PathBuf> = few.into_iter().chain(programs.files.iter().cloned()).collect();
         let complete = if libc == LibcName::Glibc { self.prepared(libc, &OF_GLIBC)? } else { plain };
-        let whole = self.image(&complete, &place.join("whole"), &many, lock()?)?;
+        let with_suites = plan.output.as_ref().map(|output| output.join(format!("{text}{WITH_SUITES}")));
+        let whole = self.image(&complete, &with_suites.unwrap_or_else(|| place.join("whole")), &many, lock()?)?;
         let build = Build { name: text.to_owned(), description: programs.description.clone(), emulator: None };
         Ok(Twin { build, libc, folder, image, small, whole, programs })
     }
