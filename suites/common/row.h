@@ -5,7 +5,7 @@
  *   PROGRAM ROW [MS]         runs a row for so many milliseconds (200) and prints one line of JSON:
  *     {"row":"strlen","ns":31.4,"operations":64000,"repetitions":5,"bytes":0,"virtual":163840,"resident":24576,
  *      "dirty":20480}
- * `ns` is nanoseconds for one operation, the median of the repetitions; `operations` are those of one repetition; `bytes`
+ * `ns` is nanoseconds for one operation, the median of the repetitions (see ALIKE for guests); `operations` are those of one repetition; `bytes`
  * is what one operation moves, 0 if that means nothing; the memory is that of anonymous mappings without stacks and guard
  * pages, in bytes, summed as libc-bench sums it, and read after the work of the last repetition.
  *
@@ -145,11 +145,15 @@ static int is_enough(size_t count, uint64_t took, uint64_t budget_ns) {
     return took >= budget_ns || count == MOST_REPETITIONS;
 }
 
-/* In a guest whose clock counts instructions, equal work has equal figures unless something came between. A row whose
- * figures are further apart than this share is repeated more often there, up to MOST_UNALIKE times: seen was a row of 19 ms with
- * 3.5 ms of the kernel's own work in two of three repetitions. */
+/* In a guest whose clock counts instructions, equal work has equal figures unless something came between. There
+ *   - a row rests before each repetition, so that what the kernel has put off (the memory of a process that ended) is done
+ *     by then: seen were rows of 16 and 19 ms that took 3.5 ms longer in each repetition of one boot, and not of others;
+ *     an idle guest's clock is moved on, so that resting costs nothing;
+ *   - a row whose figures are further apart than ALIKE is repeated more often, up to MOST_UNALIKE times;
+ *   - the figure is the mean of the middle half: where processes take turns there are two or three usual figures, and a
+ *     median is one of them by chance. */
 #define ALIKE 0.02
-enum { MOST_UNALIKE = 15 };
+enum { MOST_UNALIKE = 15, REST_NS = 20000000 };
 #define ASKS_FOR_ALIKE "SUITE_ALIKE"
 
 static int is_asked_for_alike(void) {
@@ -157,11 +161,17 @@ static int is_asked_for_alike(void) {
     return asked && *asked;
 }
 
-/* Whether the middle half of the figures lies within ALIKE of their median. Sorts them. */
-static int are_alike(struct repetition *repetitions, size_t count) {
-    qsort(repetitions, count, sizeof *repetitions, by_time);
-    const double low = (double)repetitions[count / 4].ns, high = (double)repetitions[count - 1 - count / 4].ns;
-    return high - low <= ALIKE * (double)repetitions[count / 2].ns;
+/* Whether the middle half of the sorted figures lies within ALIKE of their median. */
+static int are_alike(const struct repetition *sorted, size_t count) {
+    const double low = (double)sorted[count / 4].ns, high = (double)sorted[count - 1 - count / 4].ns;
+    return high - low <= ALIKE * (double)sorted[count / 2].ns;
+}
+
+static double middle_mean(const struct repetition *sorted, size_t count) {
+    const size_t from = count / 4, to = count - count / 4;
+    double sum = 0;
+    for (size_t i = from; i < to; i++) sum += (double)sorted[i].ns;
+    return sum / (double)(to - from);
 }
 
 /* The work in a process of its own. Its figures come through a pipe; how it ended is passed on. */
@@ -234,8 +244,9 @@ static uint64_t calibrated(const struct row *row, uint64_t budget_ns) {
 }
 
 /* One repetition of so many operations; the memory of the process that did them. */
-static struct repetition repeated(const struct row *row, uint64_t operations) {
+static struct repetition repeated(const struct row *row, uint64_t operations, int rests) {
     struct repetition one = {0};
+    if (rests) nanosleep(&(struct timespec){.tv_nsec = REST_NS}, NULL);
     if (row->repeated == IN_A_CHILD) {
         in_a_child(row, &one);
         return one;
@@ -256,22 +267,24 @@ static int run_row(const struct row *row, uint64_t budget_ns) {
     size_t count = 0;
     uint64_t operations = row->operations;
     struct repetition last = {0};
+    const int alike = is_asked_for_alike();
     if (row->repeated == IN_A_CHILD) {
-        const uint64_t begun = now_ns();
-        while (!is_enough(count, now_ns() - begun, budget_ns)) last = repetitions[count++] = repeated(row, operations);
+        const uint64_t begun = now_ns(), rest = alike ? REST_NS : 0;
+        while (!is_enough(count, now_ns() - begun - count * rest, budget_ns)) {
+            last = repetitions[count++] = repeated(row, operations, alike);
+        }
     } else {
         operations = calibrated(row, budget_ns / LEAST_REPETITIONS);
-        while (count < LEAST_REPETITIONS) repetitions[count++] = repeated(row, operations);
+        while (count < LEAST_REPETITIONS) repetitions[count++] = repeated(row, operations, alike);
     }
-    if (is_asked_for_alike()) {
-        while (count < MOST_UNALIKE && !are_alike(repetitions, count)) {
-            last = repetitions[count++] = repeated(row, operations);
-        }
+    qsort(repetitions, count, sizeof *repetitions, by_time);
+    while (alike && count < MOST_UNALIKE && !are_alike(repetitions, count)) {
+        last = repetitions[count++] = repeated(row, operations, alike);
+        qsort(repetitions, count, sizeof *repetitions, by_time);
     }
     if (row->repeated == IN_A_LOOP) read_memory(&last);
     if (row->after) row->after();
-    qsort(repetitions, count, sizeof *repetitions, by_time);
-    const double ns = (double)repetitions[count / 2].ns / (double)operations;
+    const double ns = (alike ? middle_mean(repetitions, count) : (double)repetitions[count / 2].ns) / (double)operations;
     if (ns <= 0 && own_time.is_set) fail("%s: the work took no longer than what is subtracted from it", row->name);
     if (ns < row->least_ns || ns <= 0) {
         fprintf(stderr, "%s: %g ns for one operation, and its work takes %g at least: it was optimised away\n", row->name, ns,

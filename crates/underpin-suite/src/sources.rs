@@ -126,13 +126,12 @@ pub const fn program(suite: Suite) -> Program {
 
 impl Row {
     /// How long it is repeated in a guest whose clock counts instructions, where others take so many milliseconds. Where
-    /// processes take turns, a repetition has to be longer than the kernel's tick of 4 ms, or it has one tick or none (equal
-    /// boots were 8 to 12 % apart with 2 ms, and 1 % with 10).
+    /// processes switch in turn, a repetition has to be longer than the kernel's tick of 4 ms, or it has one tick or none (equal
+    /// boots were 8 to 12 % apart with 2 ms).
     #[must_use]
     pub fn guest_milliseconds(&self, milliseconds: u32) -> u32 {
         const LONGER: u32 = 5;
-        let takes_turns = self.suite == Suite::Os && (self.name.starts_with("context-") || self.name.starts_with("tcp-"));
-        if takes_turns { LONGER * milliseconds } else { milliseconds }
+        if self.suite == Suite::Os && self.name.starts_with("context-") { LONGER * milliseconds } else { milliseconds }
     }
 
     /// The words after the program that run this row for a time.

@@ -76,6 +76,18 @@ fn a_configure_script_is_told_the_compiler_and_its_words() {
 }
 
 #[test]
+fn a_build_system_that_ends_well_without_a_program_is_quoted() {
+    need!("make", "musl-gcc");
+    let fixture = Fixture::new();
+    // As Debian's lua has it, whose makefile goes on without libtool.
+    put(&fixture, "quiet/Makefile", "all:\n\t-no-such-libtool --mode=link -o prog\n");
+    let output = builds(&fixture, "quiet", &[]);
+    assert_eq!(output.code, Some(2), "{}", output.stdout);
+    assert!(output.stderr.contains("make built no program"), "{}", output.stderr);
+    assert!(output.stderr.contains("it said at last:") && output.stderr.contains("no-such-libtool"), "{}", output.stderr);
+}
+
+#[test]
 fn cmake_finds_no_library_of_this_machines_c_library() {
     need!("cmake", "make", "musl-gcc", "readelf", "/usr/lib/x86_64-linux-gnu/libm.a");
     let fixture = Fixture::new();

@@ -2,7 +2,7 @@
 //! counted instructions and time differ is told by measuring again on one processor, and with the functions that glibc chooses
 //! in the guest.
 
-use super::stats::{Estimate, Sample};
+use super::stats::{Estimate, Sample, median};
 use anyhow::{Context, bail, ensure};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -78,18 +78,23 @@ impl Here {
         Ok(Here { twins, root, tunables, figures: BTreeMap::new() })
     }
 
-    /// Runs those of the rows that both builds have, so many times in each.
+    /// Runs those of the rows that both builds have, in turn, so many times in each and in each way. What was measured of a row
+    /// in one of these ways before is forgotten.
     ///
     /// # Errors
     /// If nothing can be run in the roots.
-    pub fn measure(&mut self, how: How, rows: &[String], times: usize) -> anyhow::Result<()> {
+    pub fn measure(&mut self, hows: &[How], rows: &[String], times: usize) -> anyhow::Result<()> {
+        self.figures.retain(|(how, row), _| !(hows.contains(how) && rows.contains(row)));
+        let known = rows.iter().filter(|row| self.twins.iter().all(|twin| twin.rows.contains_key(*row)));
+        let known: Vec<&String> = known.collect();
         for time in 0..times {
             for build in if time % 2 == 0 { [0, 1] } else { [1, 0] } {
-                let known = rows.iter().filter(|row| self.twins.iter().all(|twin| twin.rows.contains_key(*row)));
-                let words: Vec<&String> = known.map(|row| &self.twins[build].rows[row]).collect();
-                let text = self.run(how, build, &words)?;
-                for (row, figure) in figures(&text) {
-                    self.figures.entry((how, row)).or_default()[build].push(figure);
+                let words: Vec<&String> = known.iter().map(|row| &self.twins[build].rows[*row]).collect();
+                // musl has no functions of the guest's to be kept to.
+                for how in hows.iter().filter(|how| **how != How::GuestsFunctions || build == 0) {
+                    for (row, figure) in figures(&self.run(*how, build, &words)?) {
+                        self.figures.entry((*how, row)).or_default()[build].push(figure);
+                    }
                 }
             }
         }
@@ -114,35 +119,31 @@ impl Here {
         Ok(text)
     }
 
-    /// glibc's time over musl's, as the figures of the same turn have it.
-    pub fn gain(&self, how: How, row: &str) -> Option<Estimate> {
-        let [glibc, musl] = self.times(how, row)?;
-        Some(glibc.paired_ratio(&musl))
+    /// glibc's time over musl's in each turn; none for a row that failed in one, since its turns would not match.
+    pub fn gains(&self, how: How, row: &str) -> Option<Vec<f64>> {
+        let musl = if how == How::GuestsFunctions { How::OneProcessor } else { how };
+        let (glibc, musl) = (&self.both(how, row)?[0], &self.both(musl, row)?[1]);
+        let same = glibc.len() == musl.len() && !glibc.is_empty();
+        same.then(|| glibc.iter().zip(musl).map(|(glibc, musl)| glibc.ns / musl.ns).collect())
     }
 
-    /// The same with glibc's time under `how` over musl's under another one.
-    pub fn gain_over(&self, how: How, other: How, row: &str) -> Option<f64> {
-        Some(self.times(how, row)?[0].median().value / self.times(other, row)?[1].median().value)
+    /// Their median.
+    pub fn gain(&self, how: How, row: &str) -> Option<Estimate> {
+        Some(Sample::new(self.gains(how, row)?).median())
     }
 
     /// The median time of one operation in seconds.
     pub fn seconds(&self, how: How, row: &str) -> Option<[f64; 2]> {
-        Some(self.times(how, row)?.map(|times| times.median().value))
+        Some(self.both(how, row)?.each_ref().map(|all| median(all.iter().map(|figure| figure.ns / 1e9).collect())))
     }
 
     /// The kernel's part of the processor time, from 0 to 1.
     pub fn kernel(&self, how: How, row: &str) -> Option<[f64; 2]> {
-        let of = |figures: &Vec<Figure>| super::stats::median(figures.iter().map(|figure| figure.kernel).collect());
-        Some(self.figures.get(&(how, row.to_owned()))?.each_ref().map(of))
+        Some(self.both(how, row)?.each_ref().map(|all| median(all.iter().map(|figure| figure.kernel).collect())))
     }
 
-    fn times(&self, how: How, row: &str) -> Option<[Sample; 2]> {
-        let both = self.figures.get(&(how, row.to_owned()))?;
-        // A row that failed once is not compared: its turns would not match.
-        let same = both[0].len() == both[1].len() && !both[0].is_empty();
-        same.then(|| {
-            both.each_ref().map(|all| Sample::new(all.iter().map(|figure| figure.ns / 1e9).collect()))
-        })
+    fn both(&self, how: How, row: &str) -> Option<&[Vec<Figure>; 2]> {
+        self.figures.get(&(how, row.to_owned()))
     }
 }
 

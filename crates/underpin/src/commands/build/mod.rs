@@ -7,13 +7,13 @@ use crate::doctor::Host;
 use crate::exit::Exit;
 use crate::plan::{BuildPlan, Printed};
 use crate::screen::Screen;
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use steps::{execute, lock, shell};
+use steps::{execute, last_said, lock, shell};
 use underpin_bench::shell_word;
 use underpin_build::project::{Program, choose};
-use underpin_build::{Artifact, Confirmation, Outputs, Step, confirm, is_folder, may_replace, place};
+use underpin_build::{Artifact, BuildError, Confirmation, Outputs, Step, confirm, is_folder, may_replace, place};
 use underpin_report::document::build::{BuildClaim, BuildFact, BuildProgram, BuildStep};
 use underpin_report::{BuildDocument, Line, Raw, Role, Text, text};
 use underpin_sys::{EndAtOnce, RunEnd, Supervised, end_signal, supervise_twice};
@@ -133,7 +133,13 @@ fn chosen(build: &BuildPlan, outputs: &Outputs, document: &mut BuildDocument) ->
     let (request, project) = (&build.request, &build.plan.project);
     let to_folder = |output: &Path| is_folder(output, &request.places.current);
     let all = project.wants_all() || request.output.as_deref().is_some_and(to_folder);
-    let built = project.programs(outputs, &request.words, &build.plan.folder)?;
+    let built = project.programs(outputs, &request.words, &build.plan.folder).map_err(|error| match error {
+        BuildError::NoProgram { .. } => match last_said(&build.plan) {
+            Some(last) => anyhow!("{error}; it said at last:\n{last}"),
+            None => error.into(),
+        },
+        error => error.into(),
+    })?;
     let helpers: Vec<String> = built.iter().filter(|one| one.helper).map(|one| one.name.clone()).collect();
     let (programs, others) = choose(built, &request.bins, all, &project.names())?;
     if request.bins.is_empty() {

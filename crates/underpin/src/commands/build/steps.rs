@@ -18,6 +18,8 @@ use underpin_sys::{Limits, RunEnd, Spawn, Streams, end_requests};
 
 /// This many lines of a tool's output are shown if it fails.
 const LAST_LINES: usize = 40;
+/// What a step writes of errors, in the folder of the build.
+const LOG: &str = "log";
 /// Time between two checks whether another run has ended.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -62,7 +64,7 @@ pub fn execute(plan: &Plan) -> anyhow::Result<Option<Outputs>> {
     plan.prepare()?;
     let mut outputs = Outputs::default();
     for step in plan.steps() {
-        let (output, log) = (plan.work.join("output"), plan.work.join("log"));
+        let (output, log) = (plan.work.join("output"), plan.work.join(LOG));
         match start(plan, step, &output, &log)? {
             RunEnd::Exited(0) => {}
             RunEnd::Interrupted => return Ok(None),
@@ -116,6 +118,17 @@ fn rustix_stderr() -> io::Result<OwnedFd> {
     io::stderr().as_fd().try_clone_to_owned()
 }
 
+fn last_lines(said: &[u8]) -> String {
+    let lines: Vec<String> = said.lines().map(|line| line.to_str_lossy().into_owned()).collect();
+    lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
+}
+
+/// What the last step wrote of errors, for a tool that ended well and did not do its work; none if a terminal has shown it.
+pub fn last_said(plan: &Plan) -> Option<String> {
+    let last = last_lines(&fs::read(plan.work.join(LOG)).unwrap_or_default());
+    (!last.is_empty()).then_some(last)
+}
+
 /// What failed, the tool's own last lines, and the command to repeat it.
 fn failure(plan: &Plan, step: &Step, end: RunEnd, log: &Path) -> String {
     let how = match end {
@@ -124,8 +137,7 @@ fn failure(plan: &Plan, step: &Step, end: RunEnd, log: &Path) -> String {
         _ => "no end".to_owned(),
     };
     let said = fs::read(log).unwrap_or_default();
-    let lines: Vec<String> = said.lines().map(|line| line.to_str_lossy().into_owned()).collect();
-    let last = lines[lines.len().saturating_sub(LAST_LINES)..].join("\n");
+    let last = last_lines(&said);
     let told = if last.is_empty() { String::new() } else { format!(":\n{last}\n") };
     // Repeating a refused command would be refused again: then the advice is the other way.
     let said = said.to_str_lossy();
