@@ -5,9 +5,9 @@
  *   PROGRAM ROW [MS]         runs a row for so many milliseconds (200) and prints one line of JSON:
  *     {"row":"strlen","ns":31.4,"operations":64000,"repetitions":5,"bytes":0,"virtual":163840,"resident":24576,
  *      "dirty":20480}
- * `ns` is nanoseconds for one operation, the median of the repetitions (see ALIKE for guests); `operations` are those of one repetition; `bytes`
- * is what one operation moves, 0 if that means nothing; the memory is that of anonymous mappings without stacks and guard
- * pages, in bytes, summed as libc-bench sums it, and read after the work of the last repetition.
+ * `ns` is nanoseconds for one operation, the median of the repetitions (see ALIKE for guests); `operations` are those of
+ * one repetition; `bytes` is what one operation moves, 0 if that means nothing; the memory is that of anonymous mappings
+ * without stacks and guard pages, in bytes, summed as libc-bench sums it, and read after the work of the last repetition.
  *
  * Exit status: 0; 1 if the work failed, with the reason on standard error; 2 for an unknown row; 3 if a row took less time
  * than its work can take, so that a compiler must have removed it.

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 pub struct Outputs {
     text: String,
     made: Vec<PathBuf>,
+    last_said: String,
 }
 
 impl Outputs {
@@ -24,6 +25,19 @@ impl Outputs {
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// Keeps what a step said, instead of what one before it did; a step that said nothing changes nothing.
+    pub fn said(&mut self, lines: &str) {
+        if !lines.is_empty() {
+            lines.clone_into(&mut self.last_said);
+        }
+    }
+
+    /// The last lines of the last step that said something.
+    #[must_use]
+    pub fn last_said(&self) -> &str {
+        &self.last_said
     }
 
     /// The files that steps said they make.

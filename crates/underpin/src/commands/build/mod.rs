@@ -10,7 +10,7 @@ use crate::screen::Screen;
 use anyhow::{Context, anyhow};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use steps::{execute, last_said, lock, shell};
+use steps::{execute, lock, shell};
 use underpin_bench::shell_word;
 use underpin_build::project::{Program, choose};
 use underpin_build::{Artifact, BuildError, Confirmation, Outputs, Step, confirm, is_folder, may_replace, place};
@@ -134,10 +134,10 @@ fn chosen(build: &BuildPlan, outputs: &Outputs, document: &mut BuildDocument) ->
     let to_folder = |output: &Path| is_folder(output, &request.places.current);
     let all = project.wants_all() || request.output.as_deref().is_some_and(to_folder);
     let built = project.programs(outputs, &request.words, &build.plan.folder).map_err(|error| match error {
-        BuildError::NoProgram { .. } => match last_said(&build.plan) {
-            Some(last) => anyhow!("{error}; it said at last:\n{last}"),
-            None => error.into(),
-        },
+        // A terminal has shown it.
+        BuildError::NoProgram { .. } if !outputs.last_said().is_empty() => {
+            anyhow!("{error}; it said at last:\n{}", outputs.last_said())
+        }
         error => error.into(),
     })?;
     let helpers: Vec<String> = built.iter().filter(|one| one.helper).map(|one| one.name.clone()).collect();

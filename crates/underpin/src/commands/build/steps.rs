@@ -18,8 +18,6 @@ use underpin_sys::{Limits, RunEnd, Spawn, Streams, end_requests};
 
 /// This many lines of a tool's output are shown if it fails.
 const LAST_LINES: usize = 40;
-/// What a step writes of errors, in the folder of the build.
-const LOG: &str = "log";
 /// Time between two checks whether another run has ended.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -64,7 +62,7 @@ pub fn execute(plan: &Plan) -> anyhow::Result<Option<Outputs>> {
     plan.prepare()?;
     let mut outputs = Outputs::default();
     for step in plan.steps() {
-        let (output, log) = (plan.work.join("output"), plan.work.join(LOG));
+        let (output, log) = (plan.work.join("output"), plan.work.join("log"));
         match start(plan, step, &output, &log)? {
             RunEnd::Exited(0) => {}
             RunEnd::Interrupted => return Ok(None),
@@ -77,6 +75,10 @@ pub fn execute(plan: &Plan) -> anyhow::Result<Option<Outputs>> {
         }
         let text = if step.captured { fs::read(&output)?.to_str_lossy().into_owned() } else { String::new() };
         outputs.add(&text, step.makes.as_deref());
+        // A step whose output is read asks a tool something: what it says beside is not about the build.
+        if !step.captured {
+            outputs.said(&last_lines(&fs::read(&log).unwrap_or_default()));
+        }
     }
     plan.finished();
     Ok(if end_requests() > 0 { None } else { Some(outputs) })
@@ -121,12 +123,6 @@ fn rustix_stderr() -> io::Result<OwnedFd> {
 fn last_lines(said: &[u8]) -> String {
     let lines: Vec<String> = said.lines().map(|line| line.to_str_lossy().into_owned()).collect();
     lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
-}
-
-/// What the last step wrote of errors, for a tool that ended well and did not do its work; none if a terminal has shown it.
-pub fn last_said(plan: &Plan) -> Option<String> {
-    let last = last_lines(&fs::read(plan.work.join(LOG)).unwrap_or_default());
-    (!last.is_empty()).then_some(last)
 }
 
 /// What failed, the tool's own last lines, and the command to repeat it.
