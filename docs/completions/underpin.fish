@@ -293,7 +293,7 @@ complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from compare" -l toolchain -d 'Build recipes and suites with this compiler' -r -f -a "zig\t'zig, with a C library for every processor'
 gcc\t'gcc, musl\'s wrapper of it, or a cross gcc'
 clang\t'clang with lld'"
-complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from compare" -s o -l output -d 'Keep the twins in this folder, each under the name of its build' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from compare" -s o -l output -d 'Keep the twins in this folder, each under the name of its build, and those with the programs of the suites' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from compare" -l gate -d 'Fail if the whole interval of a row is past a limit, pass if all of it keeps to the limit: \'row:strlen<+3%\'' -r
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from compare" -l save -d 'Keep the records under this name' -r
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from compare" -l store -d 'The folder where records are kept' -r -F
