@@ -123,6 +123,11 @@ fn figures_that_are_apart_are_repeated_more_often_where_that_is_asked_for() {
     let run = |asked: &str| Output::of(dir.command(dir.join("rows")).args(["varies", "10"]).env("SUITE_ALIKE", asked));
     for (asked, repetitions) in [("", 5), ("1", 15)] {
         let output = run(asked);
-        assert!(output.stdout.contains(&format!("\"repetitions\":{repetitions},")), "{}{}", output.stdout, output.stderr);
+        assert!(
+            output.stdout.contains(&format!("\"repetitions\":{repetitions},")),
+            "{}{}",
+            output.stdout,
+            output.stderr
+        );
     }
 }

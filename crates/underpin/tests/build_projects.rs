@@ -84,7 +84,11 @@ fn a_build_system_that_ends_well_without_a_program_is_quoted() {
     let output = builds(&fixture, "quiet", &[]);
     assert_eq!(output.code, Some(2), "{}", output.stdout);
     assert!(output.stderr.contains("make built no program"), "{}", output.stderr);
-    assert!(output.stderr.contains("it said at last:") && output.stderr.contains("no-such-libtool"), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("it said at last:") && output.stderr.contains("no-such-libtool"),
+        "{}",
+        output.stderr
+    );
 }
 
 #[test]

@@ -95,14 +95,12 @@ pub fn measured(document: &Value, names: &[String], here: &Here) -> Vec<Measured
     let all = rows(document).filter(|(name, _)| names.contains(name));
     let measured = |(name, row): (String, &Value)| {
         let gains = |how| here.gains(how, &name);
-        let (all, one, functions) =
-            (gains(How::Here)?, gains(How::OneProcessor)?, gains(How::GuestsFunctions)?);
+        let (all, one, functions) = (gains(How::Here)?, gains(How::OneProcessor)?, gains(How::GuestsFunctions)?);
         let counted = 1.0 / ratio(row)?.value;
         let kernel = here.kernel(How::OneProcessor, &name)?;
         let rest = if kernel.iter().any(|part| *part >= KERNELS) { Cause::Kernel } else { Cause::Instructions };
-        let step = |to: &[f64], from: &[f64]| {
-            Sample::new(to.iter().zip(from).map(|(to, from)| to / from).collect()).median()
-        };
+        let step =
+            |to: &[f64], from: &[f64]| Sample::new(to.iter().zip(from).map(|(to, from)| to / from).collect()).median();
         let counts = vec![counted; functions.len()];
         let seconds = here.seconds(How::OneProcessor, &name)?;
         let instructions = |build: usize| row["cells"][build]["seconds"]["estimate"].as_f64();
@@ -169,7 +167,8 @@ pub fn table(rows: &[Measured], times: usize) -> anyhow::Result<String> {
          | --- | ---: | --- | --- | --- | --- | --- | --- |\n"
     );
     let percent = |gain: f64| format!("{:+.0} %", (gain - 1.0) * 100.0);
-    let interval = |gain: Estimate| format!("{} ({} to {})", percent(gain.value), percent(gain.low), percent(gain.high));
+    let interval =
+        |gain: Estimate| format!("{} ({} to {})", percent(gain.value), percent(gain.low), percent(gain.high));
     for row in rows {
         let causes: Vec<&str> = row.causes().into_iter().map(Cause::words).collect();
         let causes = match standing(row.counted, row.here) {

@@ -22,7 +22,7 @@ use underpin_image::Target;
 const PACKAGES: [&str; 2] = ["busybox", "dash"];
 const PAGE: &str = "docs/bench/image-compare.md";
 /// How often the rows run on the machine itself in each build: all, and those that are looked at again.
-const TIMES: [usize; 2] = [5, 9];
+const TIMES: [usize; 2] = [5, 21];
 /// The row that only a dynamic program can have.
 const DLOPEN: &str = "dlopen";
 /// Bytes.
@@ -147,12 +147,7 @@ fn rows(document: &Value) -> impl Iterator<Item = &Value> {
     suites.flat_map(|suite| suite["rows"].as_array().into_iter().flatten())
 }
 
-fn goals_of(
-    document: &Value,
-    target: Target,
-    minutes: f64,
-    native: Option<&Native>,
-) -> Vec<(String, f64, Limit)> {
+fn goals_of(document: &Value, target: Target, minutes: f64, native: Option<&Native>) -> Vec<(String, f64, Limit)> {
     let none = Limit::AtMost(0.0);
     let mut goals = Vec::new();
     for repeats in document["repeats"].as_array().into_iter().flatten() {

@@ -13,8 +13,9 @@ use std::process::{Command, Stdio};
 
 /// The builds, by their names in the folder of the twins; glibc's time is over that of the other.
 pub const BUILDS: [&str; 2] = ["glibc", "musl"];
-/// How long a row is repeated, in milliseconds: more than in the guest, since time is not counted but sampled.
-const MILLISECONDS: &str = "40";
+/// How long a row is repeated, in milliseconds. Many short runs in turn have narrower intervals than a few long ones: what
+/// disturbs a shared machine lasts longer than a row.
+const MILLISECONDS: &str = "20";
 /// The seconds after which a row is ended.
 const SECONDS: &str = "20";
 /// A root in memory, as the guest's is, with this machine's devices; then the program as root of it.
@@ -109,7 +110,8 @@ impl Here {
         }
         command.args(["sh", "-c", ENTER, "sh"]).arg(&self.twins[build].tree).arg(&self.root);
         command.args(["/usr/bin/underpin-rows", SECONDS, "0", "/usr/bin/underpin-empty"]).args(rows);
-        command.env_clear().envs([("PATH", std::env::var("PATH").unwrap_or_default().as_str()), ("HOME", "/root")]);
+        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", "/root");
+        command.env("SUITE_ALIKE", "");
         if how == How::GuestsFunctions && build == 0 {
             command.env("GLIBC_TUNABLES", &self.tunables);
         }
@@ -158,7 +160,8 @@ fn row(line: &str) -> Option<(String, String)> {
 /// Features of this processor that the guest's lacks, as glibc's tunable takes them away (x86 names are those of cpuinfo in
 /// capitals: sysdeps/x86/cpu-tunables.c).
 fn masked(guest: &str, host: &str) -> Vec<String> {
-    let known = ["avx512f", "avx512vl", "avx512bw", "avx512dq", "avx512cd", "avx2", "erms", "fsrm", "bmi2", "rtm", "movbe"];
+    let known =
+        ["avx512f", "avx512vl", "avx512bw", "avx512dq", "avx512cd", "avx2", "erms", "fsrm", "bmi2", "rtm", "movbe"];
     let has = |flags: &str, flag: &str| flags.split_whitespace().any(|one| one == flag);
     let lacks = |flag: &&str| has(host, flag) && !has(guest, flag);
     known.into_iter().filter(lacks).map(|flag| format!("-{}", flag.to_uppercase())).collect()
@@ -242,7 +245,7 @@ mod tests {
     #[test]
     fn a_row_keeps_its_words_but_for_the_time() {
         let (name, words) = row("os:sh SUITE_STARTED=/a /suite-os sh 10").unwrap_or_default();
-        assert_eq!((name.as_str(), words.as_str()), ("os:sh", "os:sh SUITE_STARTED=/a /suite-os sh 40"));
+        assert_eq!((name.as_str(), words.as_str()), ("os:sh", "os:sh SUITE_STARTED=/a /suite-os sh 20"));
         assert_eq!(row("libc:a /suite-libc a"), None);
     }
 
