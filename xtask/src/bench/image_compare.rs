@@ -22,7 +22,7 @@ use underpin_image::Target;
 const PACKAGES: [&str; 2] = ["busybox", "dash"];
 const PAGE: &str = "docs/bench/image-compare.md";
 /// How often the rows run on the machine itself in each build: all, and those that are looked at again.
-const TIMES: [usize; 2] = [5, 21];
+const TIMES: [usize; 2] = [3, 11];
 /// The row that only a dynamic program can have.
 const DLOPEN: &str = "dlopen";
 /// Bytes.
