@@ -91,13 +91,19 @@ static const struct row rows[] = {
 int main(int words, char **word) { return suite_main(words, word, rows, 6); }
 "#;
 
-#[test]
-fn a_row_that_was_optimised_away_crashes_or_gives_up_is_never_a_figure() {
-    need!("cc");
+/// A folder with the program `rows`, whose rows go wrong in each way.
+fn odd_rows() -> Fixture {
     let dir = Fixture::new();
     written(&dir, Suite::Libc);
     dir.write("rows.c", ROWS);
     dir.must("cc", ["-O2", "rows.c", "-o", "rows"]);
+    dir
+}
+
+#[test]
+fn a_row_that_was_optimised_away_crashes_or_gives_up_is_never_a_figure() {
+    need!("cc");
+    let dir = odd_rows();
     let run = |row: &str| Output::of(dir.command(dir.join("rows")).args([row, "10"]));
     assert_eq!(run("lengths").code, Some(0));
     for (row, code, reason) in [
@@ -116,10 +122,7 @@ fn a_row_that_was_optimised_away_crashes_or_gives_up_is_never_a_figure() {
 #[test]
 fn figures_that_are_apart_are_repeated_more_often_where_that_is_asked_for() {
     need!("cc");
-    let dir = Fixture::new();
-    written(&dir, Suite::Libc);
-    dir.write("rows.c", ROWS);
-    dir.must("cc", ["-O2", "rows.c", "-o", "rows"]);
+    let dir = odd_rows();
     let run = |asked: &str| Output::of(dir.command(dir.join("rows")).args(["varies", "10"]).env("SUITE_ALIKE", asked));
     for (asked, repetitions) in [("", 5), ("1", 15)] {
         let output = run(asked);
