@@ -112,7 +112,7 @@ impl Here {
         command.args(["/usr/bin/underpin-rows", SECONDS, "0", "/usr/bin/underpin-empty"]).args(rows);
         command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", "/root");
         command.env("SUITE_ALIKE", "");
-        if how == How::GuestsFunctions && build == 0 {
+        if how == How::GuestsFunctions {
             command.env("GLIBC_TUNABLES", &self.tunables);
         }
         let output = command.stdin(Stdio::null()).output().context("cannot start unshare")?;
@@ -149,7 +149,7 @@ impl Here {
     }
 }
 
-/// Its name, and the row to be repeated longer.
+/// Its name, and the row with the time that it is repeated here.
 fn row(line: &str) -> Option<(String, String)> {
     let (name, _) = line.split_once(' ')?;
     let (words, milliseconds) = line.rsplit_once(' ')?;
