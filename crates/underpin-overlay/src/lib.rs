@@ -1,5 +1,5 @@
 //! String functions in place of musl's, whose own cost a static program a third of its speed: copying, comparing and searching
-//! on x86-64 (SSE2, AVX2 or AVX-512, chosen at the first call) and aarch64 (NEON). With them comes `qsort`.
+//! on x86-64 (SSE2, AVX2 or AVX-512, chosen at the 64th call that wants to know) and aarch64 (NEON). With them comes `qsort`.
 //!
 //! A program of this workspace gets them by naming the crate (`use underpin_overlay as _;`): the linker finds the names here
 //! before it comes to the C library. With glibc, whose functions choose by processor, nothing is replaced. For programs of

@@ -382,7 +382,7 @@ main(void)
   puts("checked");
 #else
 #ifdef __x86_64__
-  static const char *const names[] = {"sse2", "avx2", "avx512"};
+  static const char *const names[] = {"sse2", "avx2", "avx512", "avx512 late"};
 #else
   static const char *const names[] = {"neon"};
 #endif

@@ -7,6 +7,7 @@ use underpin_test_support::{Fixture, Output, need};
 
 const OVERLAY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/native/overlay.c");
 const CHECK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/check.c");
+const ASKED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/asked.c");
 
 /// The flags of build.rs that matter for what the code does.
 const FLAGS: [&str; 7] = [
@@ -107,4 +108,17 @@ fn the_sanitizers_find_nothing() {
     let watch = "-fsanitize=address,undefined";
     let program = built(&fixture, "cc", &[watch, "-g"], &[watch, "-DSTEP=9"]);
     well(&fixture, &[&program]);
+}
+
+/// Each CPUID in a virtual machine costs what a thousand short calls do, and a small program ends before it has made those.
+#[test]
+fn the_processor_is_asked_no_sooner_than_at_the_sixty_fourth_call() {
+    let fixture = Fixture::new();
+    fixture.must("cc", [&FLAGS[..], &AS_BUILT, &["-c", OVERLAY, "-o", "overlay.o"]].concat());
+    fixture.cc(["-O1", "-w", "-fno-builtin", "-o", "asked", "overlay.o", ASKED]);
+    let asked = |calls: &str| well(&fixture, &["./asked", calls]).trim().parse::<u32>().expect("a count");
+    assert_eq!(asked("63"), 0);
+    let times = asked("64");
+    assert!((2..=3).contains(&times), "{times}");
+    assert_eq!(asked("200"), times, "once in a process");
 }

@@ -109,7 +109,7 @@ fn listed(pages: &[(String, String)]) -> String {
         let between = |start: &str, end: &str| {
             page.split_once(start).and_then(|(_, rest)| rest.split_once(end)).map_or("-", |(value, _)| value.trim())
         };
-        let vendor = between("processors (", ")").split(',').next().unwrap_or_default();
+        let vendor = between("processors (", "), ").split(',').next().unwrap_or_default();
         let kind = format!("{vendor}, family {}, {}", between("of family ", ","), between("overlay uses ", "."));
         let goal = |text: &str| between(text, "\n").split('|').nth(1).map_or("-", str::trim).to_owned();
         let _ = writeln!(
@@ -141,6 +141,13 @@ mod tests {
         let text = listed(&[("overlay-amd-26-avx512.md".to_owned(), PAGE.to_owned())]);
         let row = "| [AMD EPYC, family 26, AVX-512](overlay-amd-26-avx512.md) | 2026-11-23 | 1.465 (1.374 to 1.546) | 14 of 950 | 0.7930 |";
         assert_eq!(text.lines().last(), Some(row));
+    }
+
+    #[test]
+    fn a_name_with_parentheses_is_whole() {
+        let page = PAGE.replace("AMD EPYC", "Intel(R) Xeon(R) Processor");
+        let text = listed(&[("overlay-intel-6-avx512.md".to_owned(), page)]);
+        assert!(text.contains("| [Intel(R) Xeon(R) Processor, family 26, AVX-512]("), "{text}");
     }
 
     #[test]

@@ -52,16 +52,27 @@ INLINE size_t LEVEL(behind_last)(M m) { size_t bits; __asm__("lzcnt %1, %k0" : "
 /* The part of a mask for the first n bytes, at most W. */
 INLINE M LEVEL(first_of)(M m, size_t n) { return _bzhi_u32(m, (unsigned)n); }
 
-/* Whether the processor has AVX-512, too: the public functions begin as AVX2 does, and part where a call turns out longer than W. */
+/* Whether the processor has AVX-512, too: the public functions begin as AVX2 does, and part where a call turns out longer than
+ * W, or longer than several W (choose.h). */
 INLINE int
 LEVEL(above)(void)
 {
-  __asm__ goto("cmpb $2, overlay_level(%%rip)\n\tja %l[above]" : : : "cc" : above);
+  __asm__ goto("cmpb $0, " LIMIT_ABOVE "\n\tjne %l[above]" : : : "cc" : above);
   return 0;
 above:
   return 1;
 }
 #define ABOVE(statement) do { if (UNLIKELY(LEVEL(above)())) statement; } while (0)
+
+INLINE int
+LEVEL(above_late)(void)
+{
+  __asm__ goto("cmpb $0, " LIMIT_ABOVE_LATE "\n\tjne %l[above]" : : : "cc" : above);
+  return 0;
+above:
+  return 1;
+}
+#define ABOVE_LATE(statement) do { if (UNLIKELY(LEVEL(above_late)())) statement; } while (0)
 
 /* The same where a mask is known to be zero, or a size to be longer than W: one instruction with its jump. */
 INLINE int
@@ -88,7 +99,9 @@ not_own:
 INLINE int
 LEVEL(beyond_page)(const char *p)
 {
-  __asm__ goto("cmp " LIMIT_WITHIN ", %0\n\tjae %l[beyond]" : : "r"((uint32_t)(uintptr_t)p & (PAGE - 1)) : "cc", "memory" : beyond);
+  uint32_t offset;
+  __asm__("imul $0x100000, %1, %0" : "=r"(offset) : "r"((uint32_t)(uintptr_t)p) : "cc");
+  __asm__ goto("cmp " LIMIT_WITHIN ", %0\n\tjae %l[beyond]" : : "r"(offset) : "cc", "memory" : beyond);
   return 0;
 beyond:
   return 1;
@@ -99,7 +112,7 @@ beyond:
 INLINE int
 LEVEL(four_within)(uint32_t both)
 {
-  __asm__ goto("cmp " LIMIT_WITHIN_FOUR ", %0\n\tjae %l[beyond]" : : "r"(both & (PAGE - 1)) : "cc", "memory" : beyond);
+  __asm__ goto("cmp " LIMIT_WITHIN_FOUR ", %0\n\tjae %l[beyond]" : : "r"(both << 20) : "cc", "memory" : beyond);
   return 1;
 beyond:
   return 0;

@@ -6,6 +6,7 @@ typedef __m512i LEVEL(V);
 #define M uint64_t
 #define BITS 1
 #define MASKED 1
+#define NARROWER 1
 
 /* Every return clears the upper halves on its own: where the compiler does that, all returns become jumps to one. */
 #define RETURN(value) do { __typeof__(value) returned = (value); _mm256_zeroupper(); return returned; } while (0)
@@ -17,12 +18,16 @@ INLINE void LEVEL(store)(char *p, V v) { _mm512_store_si512(p, v); }
 INLINE void LEVEL(storeu)(char *p, V v) { _mm512_storeu_si512(p, v); }
 INLINE void LEVEL(stream)(char *p, V v) { _mm512_stream_si512((void*)p, v); }
 INLINE V LEVEL(all)(int byte) { return _mm512_set1_epi8((char)byte); }
+/* One of the bytes of a vector that has only one value. */
+INLINE int LEVEL(lowest)(V v) { return _mm_cvtsi128_si32(_mm512_castsi512_si128(v)); }
 INLINE V LEVEL(least)(V a, V b) { return _mm512_min_epu8(a, b); }
 INLINE V LEVEL(either)(V a, V b) { return _mm512_or_si512(a, b); }
 INLINE V LEVEL(unlike)(V a, V b) { return _mm512_xor_si512(a, b); }
 INLINE M LEVEL(zeros)(V v) { return _mm512_testn_epi8_mask(v, v); }
 INLINE M LEVEL(equal)(V a, V b) { return _mm512_cmpeq_epi8_mask(a, b); }
 INLINE M LEVEL(differ)(V a, V b) { return _mm512_cmpneq_epi8_mask(a, b); }
+/* The same where `so_far` is set. */
+INLINE M LEVEL(differ_too)(M so_far, V a, V b) { return _mm512_mask_cmpneq_epi8_mask(so_far, a, b); }
 /* Where v is c and w is d, or w ends. */
 INLINE M LEVEL(pair_or_end)(V v, V c, V w, V d)
 {

@@ -1,5 +1,8 @@
-/* Which level this processor and its kernel permit, asked at the first call that wants one: no constructor, no IFUNC, no TLS, no
- * relocation. The answer is one byte, so it does not matter if two threads ask at once. */
+/* Which level this processor and its kernel permit: no constructor, no IFUNC, no TLS, no relocation. The answer is one byte, so
+ * it does not matter if two threads ask at once.
+ *
+ * It is asked at the 64th call that wants one, and until then calls are served by SSE2: in a virtual machine each CPUID is a way
+ * to the hypervisor and back (7 us on Intel, where an empty program takes 240), and a short program makes few calls. */
 #include <cpuid.h>
 
 enum { UNKNOWN, SSE2, AVX2, AVX512 };
@@ -7,30 +10,61 @@ enum { UNKNOWN, SSE2, AVX2, AVX512 };
 /* Leaf 7, EBX: rep movsb and rep stosb are fast. The compilers' header does not name it. */
 #define BIT_ERMS (1u << 9)
 
-/* One line of the cache holds all that is looked at. Below AVX2, or not known yet, all is zero but the level and the last. */
+/* Of the families with AVX2: Intel's are 6, 18 and 19, AMD's 21 and above. The name of the vendor would be one more CPUID. */
+#define IS_INTEL(family) ((family) < 21)
+
+/* At AVX2 32: smaller sizes are less, the others are not below. At AVX-512 -1: all sizes are below, none is less as signed numbers
+ * are. At other levels the comparison overflows. */
+#define FILLED_AVX2 32
+#define FILLED_AVX512 UINT64_MAX
+#define FILLED_BELOW ((uint64_t)1 << 63)
+
+/* One line of the cache holds all that is looked at. Below AVX2, or not known yet, all is zero but the levels, the count and what
+ * copying and filling compare with. */
 static struct {
   unsigned char level;
+  /* The level of the functions that copy strings: Intel's processors do that faster by AVX2. */
+  unsigned char copied_strings;
+  /* Counts up to zero, where the processor is asked. Two threads at once may count one call, but none can count past zero. */
+  signed char until_asked;
   /* The first offset in a page from which on one vector of AVX2, or four, are no longer within it. The functions that begin as
-   * AVX2 does compare with it anyway: that is the look at the level, too. */
+   * AVX2 does compare with it anyway: that is the look at the level, too. In the upper 12 bits: a multiplication puts an
+   * address's there, in one instruction less than a copy and a mask. */
   uint32_t within, within_four;
-  /* Not zero if there is a level above AVX2. */
+  /* Not zero if there is a level above AVX2, and it takes over early. */
   uint32_t above;
-  /* The greatest size that is AVX2's own if it is longer than a vector: any or none. */
+  /* The greatest size that is AVX2's own if it is longer than a vector: any, none, or 256 where AVX-512 takes over late. */
   size_t own;
   /* From one byte more on, memcpy and memmove go on as AVX2's. No size at other levels. */
   size_t copied;
-  /* One byte less is the most that memset fills as AVX2 fills few. Zero at other levels. */
-  size_t filled;
-} overlay_level __attribute__((used, aligned(64))) = {.copied = SIZE_MAX};
+  /* One comparison of a size with it tells memset which of four functions it is to be (filling.h). */
+  uint64_t filled;
+  /* Not zero if there is a level above AVX2, and it takes over late. */
+  uint32_t above_late;
+} overlay_level __attribute__((used, aligned(64))) = {.until_asked = -64, .copied = SIZE_MAX, .filled = FILLED_BELOW};
 #define LIMIT_WITHIN "overlay_level+4(%%rip)"
 #define LIMIT_WITHIN_FOUR "overlay_level+8(%%rip)"
 #define LIMIT_ABOVE "overlay_level+12(%%rip)"
 #define LIMIT_OWN "overlay_level+16(%%rip)"
-#define LIMIT_FILLED "overlay_level+32(%%rip)"
+#define LIMIT_ABOVE_LATE "overlay_level+40(%%rip)"
+#define LEVEL_OF_COPIED_STRINGS "overlay_level+1(%%rip)"
+/* In what is assembled without operands. */
 #define LIMIT_COPIED "overlay_level+24(%rip)"
+#define LIMIT_FILLED "overlay_level+32(%rip)"
+#define UNTIL_ASKED "overlay_level+2(%rip)"
 
 /* From these sizes on, copying and filling are left to the string instructions (rep movsb, rep stosb). */
 static size_t machine_from = SIZE_MAX, fill_from = SIZE_MAX;
+/* From this size on, a byte is looked for by vectors of 32 bytes: no cache holds so much, and Intel's processors fetch ahead of
+ * those in time (Granite Rapids, 16 MiB: 26 GB/s instead of 21). */
+static size_t narrow_from = SIZE_MAX;
+
+/* When AVX-512 takes over from AVX2, with which most functions begin. EARLY: as soon as a call turns out longer than a vector.
+ * LATE: about the sixth vector, for strings by vectors of 32 bytes, and never for copies of strings. Intel's processors take
+ * four or five cycles more where 64 bytes come behind several vectors of 32: one of their three ports stops for as long
+ * (Granite Rapids: strlen of 100 bytes 2.1 ns instead of 3.0, strcpy of 3 bytes 2.0 instead of 3.0). */
+enum Takeover { EARLY, LATE };
+static enum Takeover takeover = EARLY;
 
 /* What the kernel saves of the registers when it changes threads. */
 static uint32_t
@@ -47,50 +81,73 @@ saved_registers(void)
  * target lie differently; before Zen 3 they are slow at unaligned addresses. On Intel they are on a par from a
  * few kilobytes on if the processor reports that they are fast (ERMS). */
 static void
-tune(uint32_t vendor, uint32_t signature, uint32_t fast)
+tune(uint32_t family, uint32_t fast)
 {
-  uint32_t family = (signature >> 8 & 0xF) + (signature >> 20 & 0xFF);
+  takeover = IS_INTEL(family) ? LATE : EARLY;
+  if (IS_INTEL(family)) narrow_from = 2 << 20;
   if (!(fast & BIT_ERMS)) return;
-  if (vendor == signature_INTEL_ebx) machine_from = 8192, fill_from = 2048;
-  else if (vendor == signature_AMD_ebx && family >= 0x19) {
+  if (IS_INTEL(family)) machine_from = 8192, fill_from = 4096;
+  else if (family >= 0x19) {
     fill_from = 1 << 20;
     if (family >= 0x1A) machine_from = 28672;
     else if (!(fast & bit_AVX512F)) machine_from = 20480;
   }
 }
 
+/* All that have both of these have leaf 7; of the others it is asked. */
+static int
+has_leaf_7(uint32_t features)
+{
+  uint32_t top, b, c, d, both = bit_FMA | bit_MOVBE;
+  if ((features & both) == both) return 1;
+  __cpuid_count(0, 0, top, b, c, d);
+  return top >= 7;
+}
+
+/* Where there is no LZCNT, its code is that of BSR, which is zero of one. */
+static int
+has_lzcnt(void)
+{
+  uint32_t zeros;
+  __asm__("lzcnt %1, %0" : "=r"(zeros) : "r"(1) : "cc");
+  return zeros == 31;
+}
+
 static unsigned char
 best_level(void)
 {
-  uint32_t top, a, b, c, d, vendor, signature, features, fast;
-  __cpuid_count(0, 0, top, vendor, c, d);
-  if (top < 7) return SSE2;
+  uint32_t a, b, c, d, signature, features, fast;
   __cpuid_count(1, 0, signature, b, features, d);
+  if (!has_leaf_7(features)) return SSE2;
   __cpuid_count(7, 0, a, fast, c, d);
-  tune(vendor, signature, fast);
-  /* LZCNT: all that have AVX2 have it. */
-  __cpuid(0x80000001, a, b, c, d);
-  if (!(c & bit_LZCNT)) return SSE2;
-  if (!(features & bit_OSXSAVE) || !(features & bit_AVX)) return SSE2;
+  uint32_t family = (signature >> 8 & 0xF) + (signature >> 20 & 0xFF);
+  tune(family, fast);
+  if (!(features & bit_OSXSAVE) || !(features & bit_AVX) || !has_lzcnt()) return SSE2;
   uint32_t registers = saved_registers(), bits = bit_AVX2 | bit_BMI | bit_BMI2;
   if ((fast & bits) != bits || (registers & 0x6) != 0x6) return SSE2;
   bits = bit_AVX512F | bit_AVX512BW | bit_AVX512VL;
   if ((fast & bits) != bits || (registers & 0xE6) != 0xE6) return AVX2;
   /* Skylake and Cascade Lake servers lower their clock for registers of 64 bytes. */
-  if (vendor == signature_INTEL_ebx && (signature & 0xF0FF0) == 0x50650) return AVX2;
+  if (IS_INTEL(family) && (signature & 0xF0FF0) == 0x50650) return AVX2;
   return AVX512;
 }
+
+/* The most bytes that are AVX2's own if AVX-512 takes over late. */
+#define OWN_IF_LATE 256
 
 /* The level comes last: who sees it sees the others. Who sees a limit sees what is above, too. */
 static void
 put_level(unsigned char level)
 {
-  __atomic_store_n(&overlay_level.above, level > AVX2, __ATOMIC_RELEASE);
-  __atomic_store_n(&overlay_level.own, level == AVX2 ? SIZE_MAX : 0, __ATOMIC_RELEASE);
+  int late = level > AVX2 && takeover == LATE;
+  __atomic_store_n(&overlay_level.copied_strings, late ? AVX2 : level, __ATOMIC_RELEASE);
+  __atomic_store_n(&overlay_level.above, level > AVX2 && !late, __ATOMIC_RELEASE);
+  __atomic_store_n(&overlay_level.above_late, late, __ATOMIC_RELEASE);
+  __atomic_store_n(&overlay_level.own, level == AVX2 ? SIZE_MAX : late ? OWN_IF_LATE : 0, __ATOMIC_RELEASE);
   __atomic_store_n(&overlay_level.copied, level == AVX2 ? 128 : SIZE_MAX, __ATOMIC_RELEASE);
-  __atomic_store_n(&overlay_level.filled, level == AVX2 ? 32 : 0, __ATOMIC_RELEASE);
-  __atomic_store_n(&overlay_level.within, level < AVX2 ? 0 : PAGE - 32 + 1, __ATOMIC_RELEASE);
-  __atomic_store_n(&overlay_level.within_four, level < AVX2 ? 0 : PAGE - 4 * 32 + 1, __ATOMIC_RELEASE);
+  __atomic_store_n(&overlay_level.filled, level == AVX2 ? FILLED_AVX2 : level > AVX2 ? FILLED_AVX512 : FILLED_BELOW, __ATOMIC_RELEASE);
+  __atomic_store_n(&overlay_level.within, level < AVX2 ? 0 : (uint32_t)(PAGE - 32 + 1) << 20, __ATOMIC_RELEASE);
+  __atomic_store_n(&overlay_level.within_four, level < AVX2 ? 0 : (uint32_t)(PAGE - 4 * 32 + 1) << 20, __ATOMIC_RELEASE);
   __atomic_store_n(&overlay_level.level, level, __ATOMIC_RELEASE);
 }
 
@@ -100,7 +157,7 @@ overlay_choose(void)
   put_level(best_level());
 }
 
-/* Called by a function that found no level yet, with its arguments in their registers. */
+/* Called by a function that is to ask for the level, with its arguments in their registers. */
 __asm__(
   ".pushsection .text.overlay_first,\"ax\",@progbits\n"
   ".type overlay_first, @function\n"
@@ -130,6 +187,8 @@ __asm__(
   "cmpb $1, overlay_level(%rip)\n" \
   "ja " higher "\n" \
   "je " #name "_sse2\n" \
+  "incb " UNTIL_ASKED "\n" \
+  "jne " #name "_sse2\n" \
   "sub $8, %rsp\n.cfi_adjust_cfa_offset 8\n" \
   "call overlay_first\n" \
   "add $8, %rsp\n.cfi_adjust_cfa_offset -8\n" \

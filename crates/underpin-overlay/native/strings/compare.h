@@ -81,6 +81,7 @@ LEVEL(compare)(const char *a, const char *b, size_t n, int bounded)
     }
 #endif
   }
+  if (!bounded) ABOVE_LATE(return late_strcmp(a + i + W, b + i + W));
   /* From here on, a is aligned. */
   i += W - ((uintptr_t)a & (W - 1));
   for (;;) {

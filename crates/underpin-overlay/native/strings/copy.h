@@ -82,14 +82,11 @@ LEVEL(memmove)(void *into, const void *out_of, size_t n)
   RETURN(into);
 }
 
+/* With AVX2 32 bytes or more, with AVX-512 more than 256: filling.h does the rest. */
 JUMPED void*
 LEVEL(memset)(void *into, int byte, size_t n)
 {
   char *to = into;
-#if defined ZERO_COUNTS && !defined OVERLAY_DIRECT
-  /* Else the public function has parted with these before. */
-  if (UNLIKELY(n < 32)) return memset_few_avx2(into, byte, n);
-#endif
   V v = LEVEL(all)(byte);
 #ifdef ZERO_COUNTS
   if (LIKELY(n <= 64)) {
@@ -100,25 +97,14 @@ LEVEL(memset)(void *into, int byte, size_t n)
   }
 #endif
   char *end = to + n;
-#ifdef MASKED
-  if (LIKELY(n <= 64)) {
-    if (LIKELY(WITHIN_PAGE(to, 64))) LEVEL(store_few)(to, v, n);
-    else few_alike(to, byte, n);
-    RETURN(into);
-  }
-#elif !defined ZERO_COUNTS
+#if !defined MASKED && !defined ZERO_COUNTS
   if (n <= 64) {
     few_alike(to, byte, n);
     RETURN(into);
   }
 #endif
-  /* From the lowest on: where they lie across lines, those that follow each other end up in the same ones. */
-  if (W > 32 && LIKELY(n <= 2 * W)) {
-    LEVEL(storeu)(to, v), LEVEL(storeu)(end - W, v);
-    RETURN(into);
-  }
   LEVEL(storeu)(to, v), LEVEL(storeu)(to + W, v);
-  if (LIKELY(n <= 4 * W)) {
+  if (W < 64 && LIKELY(n <= 4 * W)) {
     LEVEL(storeu)(end - 2 * W, v), LEVEL(storeu)(end - W, v);
     RETURN(into);
   }

@@ -122,6 +122,8 @@
   "je " #name "_sse2\n" \
   /* Another thread may have found it in between. */ \
   "ja 64b\n" \
+  "incb " UNTIL_ASKED "\n" \
+  "jne " #name "_sse2\n" \
   "sub $8, %rsp\n.cfi_adjust_cfa_offset 8\n" \
   "call overlay_first\n" \
   "add $8, %rsp\n.cfi_adjust_cfa_offset -8\n" \

@@ -4,9 +4,11 @@
 #undef M
 #undef BITS
 #undef MASKED
+#undef NARROWER
 #undef PAIRS
 #undef ZERO_COUNTS
 #undef ABOVE
+#undef ABOVE_LATE
 #undef ABOVE_IF_NONE
 #undef ABOVE_IF_LONG
 #undef BEYOND_PAGE

@@ -141,7 +141,11 @@ LEVEL(strstr)(const char *s, const char *needle)
   if (!needle[0]) RETURN((char*)(uintptr_t)s);
   if (!needle[1]) RETURN(LEVEL(strchr)(s, needle[0]));
   /* Most places where the first byte does not occur end here, and short needles of a short string. */
+#ifdef NARROWER
+  s = takeover == LATE ? late_strchr_from(s, needle[0]) : LEVEL(strchr)(s, needle[0]);
+#else
   s = LEVEL(strchr)(s, needle[0]);
+#endif
   if (!s) RETURN((void*)0);
   size_t l = LEVEL(strlen)(needle);
   if (LEVEL(strnlen)(s, l) < l) RETURN((void*)0);

@@ -5,6 +5,7 @@
 #endif
 #ifndef ABOVE
 #define ABOVE(statement) (void)0
+#define ABOVE_LATE(statement) (void)0
 #endif
 #ifndef BEYOND_PAGE
 #define BEYOND_PAGE(p) UNLIKELY(!WITHIN_PAGE(p, W))

@@ -1,18 +1,6 @@
 /* The public functions that begin as AVX2's do, and go on with AVX-512 (shared.h) where a call turns out longer than one
- * vector: most are not, and neither kind of processor has to jump for those. No instruction of AVX may come before the look
- * at the level: tests/object.rs reads the code. */
-#define PUBLIC(type, name, parameters, ...) \
-  BELOW(TEXT(NAME(name)), name, TEXT(NAME(name))); \
-  BELOW_AVX2(type, name, parameters); \
-  extern type NAME(name) parameters; \
-  OVERREAD type NAME(name) parameters \
-  { \
-    __asm__ goto("cmpb $2, overlay_level(%%rip)\n\tjb %l[below]" : : : "cc", "memory" : below); \
-    return name##_avx2(__VA_ARGS__); \
-  below: \
-    return below_##name(__VA_ARGS__); \
-  }
-/* Those whose own comparison is the look at the level (BEYOND_PAGE). */
+ * vector, or than several: most are not, and neither kind of processor has to jump for those. Their own comparison is the look
+ * at the level (BEYOND_PAGE). No instruction of AVX may come before it: tests/object.rs reads the code. */
 #define PUBLIC_LIMITED(type, name, parameters, ...) \
   BELOW(TEXT(NAME(name)), name, TEXT(NAME(name))); \
   extern type NAME(name) parameters; \
@@ -23,7 +11,7 @@ PUBLIC_LIMITED(void*, memrchr, (const void *s, int c, size_t n), s, c, n)
 PUBLIC_LIMITED(size_t, strlen, (const char *s), s)
 PUBLIC_LIMITED(size_t, strnlen, (const char *s, size_t n), s, n)
 PUBLIC_LIMITED(char*, strchr, (const char *s, int c), s, c)
-PUBLIC(char*, strrchr, (const char *s, int c), s, c)
+PUBLIC_LIMITED(char*, strrchr, (const char *s, int c), s, c)
 PUBLIC_LIMITED(char*, strchrnul, (const char *s, int c), s, c)
 PUBLIC_LIMITED(int, strcmp, (const char *a, const char *b), a, b)
 PUBLIC_LIMITED(int, strncmp, (const char *a, const char *b, size_t n), a, b, n)
@@ -35,7 +23,7 @@ PUBLIC_LIMITED(int, strncmp, (const char *a, const char *b, size_t n), a, b, n)
   extern type NAME(name) parameters; \
   OVERREAD type NAME(name) parameters \
   { \
-    __asm__ goto("cmpb $2, overlay_level(%%rip)\n\tjb %l[below]\n\tja %l[above]" : : : "cc", "memory" : below, above); \
+    __asm__ goto("cmpb $2, " LEVEL_OF_COPIED_STRINGS "\n\tjb %l[below]\n\tja %l[above]" : : : "cc", "memory" : below, above); \
     return name##_avx2(__VA_ARGS__); \
   below: \
     return below_##name(__VA_ARGS__); \

@@ -5,26 +5,20 @@
  * compiler put nothing before is asserted. It saves processors with AVX2 two of three jumps. */
 #define LEAVE(name) \
     __asm__ goto("771: .if 771b - " TEXT(NAME(name)) "\n\t.error \"not at the entry\"\n\t.endif\n\t" \
-                 "cmpb $2, overlay_level(%%rip)\n\tje " #name "_avx2\n\tjb %l[below]" : : : "cc", "memory" : below)
+                 "cmpb $2, " LEVEL_OF_COPIED_STRINGS "\n\tje " #name "_avx2\n\tjb %l[below]" : : : "cc", "memory" : below)
 #define HIGHER(name) TEXT(NAME(name))
-/* memset of few bytes with AVX2 goes to its own function, which takes two jumps less. */
-#define LEAVE_IF_FEW(name) \
-    __asm__ goto("771: .if 771b - " TEXT(NAME(name)) "\n\t.error \"not at the entry\"\n\t.endif\n\t" \
-                 "cmp " LIMIT_FILLED ", %%rdx\n\tjb " #name "_few_avx2\n\t" \
-                 "cmpb $2, overlay_level(%%rip)\n\tje " #name "_avx2\n\tjb %l[below]" : : : "cc", "memory" : below)
 #else
 #define HIGHER(name) #name "_avx2"
-#define LEAVE_IF_FEW(name) LEAVE(name)
 #define LEAVE(name) \
-    __asm__ goto("cmpb $2, overlay_level(%%rip)\n\tjbe %l[below]" : : : "cc", "memory" : below)
+    __asm__ goto("cmpb $2, " LEVEL_OF_COPIED_STRINGS "\n\tjbe %l[below]" : : : "cc", "memory" : below)
 #endif
-#define PUBLIC_WIDE(leave, type, name, parameters, ...) \
+#define PUBLIC_WIDE(type, name, parameters, ...) \
   BELOW(TEXT(NAME(name)), name, HIGHER(name)); \
   extern type below_##name parameters __asm__("overlay_below_" #name) __attribute__((visibility("hidden"))); \
   extern type NAME(name) parameters; \
   OVERREAD type NAME(name) parameters \
   { \
-    leave(name); \
+    LEAVE(name); \
     return name##_avx512(__VA_ARGS__); \
   below: \
     return below_##name(__VA_ARGS__); \
@@ -47,14 +41,16 @@
     ".cfi_endproc\n" \
     ".size " TEXT(NAME(name)) ", . - " TEXT(NAME(name)) "\n" \
     ".popsection\n")
-PUBLIC_WIDE(LEAVE_IF_FEW, void*, memset, (void *to, int byte, size_t n), to, byte, n)
 PUBLIC_LONG(void*, memmem, (const void *s, size_t n, const void *x, size_t l), s, n, x, l);
 PUBLIC_LONG(char*, strstr, (const char *s, const char *x), s, x);
-PUBLIC_WIDE(LEAVE, char*, strcpy, (char *restrict to, const char *restrict from), to, from)
-PUBLIC_WIDE(LEAVE, char*, stpcpy, (char *restrict to, const char *restrict from), to, from)
+PUBLIC_WIDE(char*, strcpy, (char *restrict to, const char *restrict from), to, from)
+PUBLIC_WIDE(char*, stpcpy, (char *restrict to, const char *restrict from), to, from)
 
 /* What the functions of public.h go on with. */
 #define WIDE(type, name, parameters, ...) USED OVERREAD type name##_wide parameters { return name##_avx512(__VA_ARGS__); }
+WIDE(void*, memset, (void *to, int byte, size_t n), to, byte, n)
+/* Up to 64 bytes that may be the last ones of a page. */
+USED void *memset_few_wide(void *to, int byte, size_t n) { few_alike(to, byte, n); return to; }
 WIDE(char*, strncpy, (char *restrict to, const char *restrict from, size_t n), to, from, n)
 WIDE(char*, stpncpy, (char *restrict to, const char *restrict from, size_t n), to, from, n)
 WIDE(int, memcmp, (const void *a, const void *b, size_t n), a, b, n)

@@ -35,6 +35,9 @@ LEVEL(scan)(const char *s, V c, enum Wanted wanted, enum Result result, int byte
     m = LEVEL(equal)(FOLD(i), zero); \
     if (UNLIKELY(LEVEL(hit)(m))) FOUND_AT(p + (i) * W + LEVEL(first)(m)); \
   } while (0)
+#define GO_ON(from) \
+    return result == DISTANCE ? (uintptr_t)late_strlen(from, start) \
+         : result == MATCH ? (uintptr_t)late_strchr(from, byte) : (uintptr_t)late_strchrnul(from, byte)
   M m;
   const char *p = DOWN(s, W);
   V zero = LEVEL(all)(0);
@@ -45,6 +48,7 @@ LEVEL(scan)(const char *s, V c, enum Wanted wanted, enum Result result, int byte
   LOOK(2);
   LOOK(3);
   LOOK(4);
+  ABOVE_LATE(GO_ON(DOWN(p + 5 * W, 4 * W)));
   p = DOWN(p + W, 4 * W);
 again:
   LOOP_BEGINS;
@@ -60,6 +64,7 @@ again:
   FOUND_AT(p + 2 * W + LEVEL(first_of_two)(LEVEL(equal)(h, zero), any));
 #undef FOUND_AT
 #undef LOOK
+#undef GO_ON
 }
 
 /* The same within n bytes, more than W; null if it is not there. Counted, it is the distance from `start`, and that of the

@@ -152,8 +152,22 @@ LEVEL(scan)(const char *s, V c, enum Wanted wanted, enum Result result, int byte
 #endif
     IF_IN_FOUR(FOUND_AT(p + how_far));
   }
-#undef FOUND_AT
 }
+
+#ifdef MASKED
+/* The same from p on, which is a multiple of 4 W: where AVX2 has looked at the first vectors. */
+INLINE uintptr_t
+LEVEL(scan_late)(const char *p, V c, enum Wanted wanted, enum Result result, int byte, const char *start)
+{
+  M m;
+  if (UNLIKELY(m = FOUND(0))) FOUND_AT(p + LEVEL(first)(m));
+  if (UNLIKELY(m = FOUND(1))) FOUND_AT(p + W + LEVEL(first)(m));
+  if (UNLIKELY(m = FOUND(2))) FOUND_AT(p + 2 * W + LEVEL(first)(m));
+  if (UNLIKELY(m = FOUND(3))) FOUND_AT(p + 3 * W + LEVEL(first)(m));
+  for (p += 4 * W;; p += 4 * W) IF_IN_FOUR(FOUND_AT(p + how_far));
+}
+#endif
+#undef FOUND_AT
 
 /* The same within n bytes, more than W; null if it is not there. Counted, it is the distance from `start`, and that of the
  * last byte's successor if it is not there. */
@@ -192,6 +206,9 @@ LEVEL(scan_within)(const char *s, V c, enum Wanted wanted, size_t n, int counted
     if (UNLIKELY(m = FOUND(2))) RETURN(HIT(p + 2 * W + LEVEL(first)(m)));
     if (UNLIKELY(m = FOUND(3))) RETURN(HIT(p + 3 * W + LEVEL(first)(m)));
     p += 4 * W, left -= 4 * W;
+#ifdef NARROWER
+    if (wanted == BYTE && UNLIKELY(left >= narrow_from)) return (uintptr_t)late_memchr(p, LEVEL(lowest)(c), left);
+#endif
     if (left > 4 * W) {
       left += (uintptr_t)p & (4 * W - 1);
       p = DOWN(p, 4 * W);

@@ -48,7 +48,7 @@ LEVEL(memrchr)(const void *from, int byte, size_t n)
     RETURN(m ? (void*)(uintptr_t)(s + LEVEL(last)(m)) : 0);
   }
 #endif
-  ABOVE(return memrchr_above(s, byte, n - W));
+  ABOVE_IF_LONG(n, return memrchr_above(s, byte, n - W));
 #ifdef ZERO_COUNTS
   if (LIKELY(n <= 8 * W)) {
     /* From the end and from the beginning: where the two overlap, nothing is left to be found. */
@@ -119,24 +119,27 @@ lowest:
 LEVELED OVERREAD char*
 LEVEL(strrchr)(const char *s, int byte)
 {
-  V c = LEVEL(all)(byte), zero = LEVEL(all)(0), v, w, x;
-  const char *p = DOWN(s, W);
+  V c, zero, v, w, x;
+  const char *p;
   M end, hits;
-  if (UNLIKELY(!WITHIN_PAGE(s, W))) {
+  if (BEYOND_PAGE(s)) {
+    BELOW_LEVEL(return below_strrchr(s, byte));
+    p = DOWN(s, W);
     v = LEVEL(load)(p);
     end = LEVEL(zeros)(v) >> (size_t)(s - p);
     if (end) {
-      hits = LEVEL(equal)(v, c) >> (size_t)(s - p) & UP_TO(end);
+      hits = LEVEL(equal)(v, LEVEL(all)(byte)) >> (size_t)(s - p) & UP_TO(end);
       RETURN(hits ? (char*)(uintptr_t)s + LEVEL(last)(hits) : 0);
     }
   }
+  c = LEVEL(all)(byte), zero = LEVEL(all)(0);
   v = LEVEL(loadu)(s);
   end = LEVEL(zeros)(v);
   if (LIKELY(end)) {
     hits = LEVEL(equal)(v, c) & UP_TO(end);
     RETURN(hits ? (char*)(uintptr_t)s + LEVEL(last)(hits) : 0);
   }
-  p += W;
+  p = DOWN(s, W) + W;
   w = LEVEL(load)(p);
   if (UNLIKELY(end = LEVEL(zeros)(w))) {
     hits = LEVEL(equal)(w, c) & UP_TO(end);
@@ -145,6 +148,7 @@ LEVEL(strrchr)(const char *s, int byte)
     RETURN(hits ? (char*)(uintptr_t)s + LEVEL(last)(hits) : 0);
   }
   ABOVE(return strrchr_above(s, byte));
+  ABOVE_LATE(return late_strrchr(s, byte));
   x = LEVEL(load)(p + W);
   if (UNLIKELY(end = LEVEL(zeros)(x))) {
     hits = LEVEL(equal)(x, c) & UP_TO(end);
@@ -181,7 +185,7 @@ LEVEL(strrchr)(const char *s, int byte)
 }
 #elif defined MASKED
 /* One more of the vectors that do not hold the byte: where all bits are still set, none of them does. */
-#define NOT_IN(vector, so_far) _mm512_mask_cmpneq_epi8_mask(so_far, vector, c)
+#define NOT_IN(vector, so_far) LEVEL(differ_too)(so_far, vector, c)
 #define NOWHERE(so_far) LIKELY((so_far) == ~(M)0)
 
 /* Of a string that is known not to end before the first multiple of W behind s. */

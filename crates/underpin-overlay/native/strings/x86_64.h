@@ -44,6 +44,9 @@ by_filling(void *into, int byte, size_t n)
 #include "avx512.h"
 #include "level.h"
 #include "public_avx512.h"
+#include "evex.h"
+#include "level.h"
+#include "late.h"
 #ifdef __clang__
 #pragma clang attribute pop
 #else
@@ -61,18 +64,24 @@ MUSL(__memcpy_fwd, memcpy);
 MUSL(__memcpy_fwd_alias_1, memcpy);
 #endif
 
+#include "filling.h"
+BELOW(TEXT(NAME(memset)), memset, TEXT(NAME(memset)));
+FILLING(TEXT(NAME(memset)));
 #include "copying.h"
 COPYING(TEXT(NAME(memcpy)), memcpy);
 COPYING(TEXT(NAME(memmove)), memmove);
 
 #ifndef OVERLAY_REPLACES
-/* Sets the level, if the processor has it; returns the one in force afterwards. For tests. */
+/* Sets the level, if the processor has it: one of `choose.h`, the highest one with AVX-512 that takes over early; one more,
+ * with AVX-512 that takes over late. Returns what is in force afterwards. For tests. */
 int overlay_force(int level);
 int
 overlay_force(int level)
 {
   unsigned char best = best_level();
+  takeover = level > AVX512 ? LATE : EARLY;
+  narrow_from = takeover == LATE ? 4096 : SIZE_MAX;
   put_level(level < best ? (unsigned char)level : best);
-  return overlay_level.level;
+  return overlay_level.level + (overlay_level.level == AVX512 && takeover == LATE);
 }
 #endif
