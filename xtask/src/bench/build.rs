@@ -36,6 +36,18 @@ int main(int count, char **words) {
 }
 "#;
 
+/// Of a page without trials: those are of another kind of processor.
+const TITLE: &str = "# What `underpin build` makes of published projects, on another kind of processor";
+
+/// The least that a process can be: no library, no stack of its own, one system call.
+const FLOOR: &str = r#"
+#if defined __x86_64__
+__asm__(".globl _start\n_start: mov $60, %eax\n xor %edi, %edi\n syscall\n");
+#elif defined __aarch64__
+__asm__(".globl _start\n_start: mov x8, #93\n mov x0, #0\n svc #0\n");
+#endif
+"#;
+
 /// Measures and returns the page: the trials as they were, and the measurements in place of those that the page had.
 ///
 /// # Errors
@@ -55,7 +67,8 @@ pub fn run(rounds: usize) -> anyhow::Result<String> {
     text += &table::goals(&goals);
     fs::remove_dir_all(&folder)?;
     let before = super::kept("build", HEADING).0;
-    Ok(format!("{}\n\n{text}", before.trim_end()))
+    let before = if before.trim().is_empty() { TITLE } else { before.trim_end() };
+    Ok(format!("{before}\n\n{text}"))
 }
 
 fn introduction(load: &str) -> String {
@@ -173,10 +186,12 @@ fn start(
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let output = trials.command(&words).output().context("cannot start underpin")?;
     ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let commands = [glibc.display().to_string(), ours.display().to_string()];
+    let floor = run::compile_c(folder, "floor", FLOOR, &["-nostdlib", "-static", "-no-pie"])?;
+    let commands = [&glibc, &ours, &floor].map(|program| program.display().to_string());
     let runs = (rounds * 25).to_string();
-    let document = bench.measure(&["-N", "-w", "20", "-r", &runs], &[&commands[0], &commands[1]], folder)?;
+    let document = bench.measure(&["-N", "-w", "20", "-r", &runs], &commands.each_ref().map(String::as_str), folder)?;
     let figures = Figures::new(&document)?;
+    let least = underpin_bench::median(&document, 2, "wall")? * 1e3;
     let (mut before, mut after) = (Vec::new(), Vec::new());
     for _ in 0..rounds * 25 {
         before.push(to_main(&glibc)?);
@@ -200,8 +215,11 @@ fn start(
          | work | glibc | static | time | processor time | peak glibc | peak static | peak |\n\
          | --- | --- | --- | --- | --- | --- | --- | --- |\n\
          | from creation to end | {}\n\n\
+         In the same rounds, a program whose only instruction of weight is the call to end takes {least:.2} ms, {:.3} of \
+         glibc's: no program that is started at all can take less.\n\n\
          Processor time before `main`: {:.0} µs on glibc, {:.0} µs static, {}.\n",
         figures.row(),
+        least / figures.milliseconds[0],
         before.median().value * 1e6,
         after.median().value * 1e6,
         ratio(main),

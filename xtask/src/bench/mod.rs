@@ -124,9 +124,31 @@ impl Name {
     }
 }
 
+/// Where this machine's page of a name is: beside one that was measured on the other vendor's processors, which differ a lot,
+/// it has the vendor in its name.
+fn page(file: &str) -> String {
+    let plain = format!("docs/bench/{file}.md");
+    let here = overlay_kinds::processor("vendor_id").map_or("", |vendor| vendor_of(&vendor));
+    match of_another_vendor(&fs::read_to_string(&plain).unwrap_or_default(), here) {
+        true => format!("docs/bench/{file}-{}.md", here.to_lowercase()),
+        false => plain,
+    }
+}
+
+/// The name that a page has for a vendor of the kernel's name.
+fn vendor_of(kernels: &str) -> &'static str {
+    ["Intel", "AMD"].into_iter().find(|name| kernels.contains(name)).unwrap_or("")
+}
+
+/// Whether a page says that it was measured on processors of another vendor; not if either of the two is unknown.
+fn of_another_vendor(page: &str, here: &str) -> bool {
+    let measured = page.lines().find(|line| line.starts_with("Measured on ")).map_or("", vendor_of);
+    !here.is_empty() && !measured.is_empty() && measured != here
+}
+
 /// What comes before a section of a page, and the section; both empty if they are not there.
 fn kept(file: &str, heading: &str) -> (String, String) {
-    let page = fs::read_to_string(format!("docs/bench/{file}.md")).unwrap_or_default();
+    let page = fs::read_to_string(page(file)).unwrap_or_default();
     match page.find(heading) {
         Some(at) => (page[..at].to_owned(), format!("\n{}", &page[at..])),
         None => (page + "\n", String::new()),
@@ -178,7 +200,7 @@ pub fn run(name: Name, rounds: Option<usize>, level: Option<Masked>, dry: bool) 
     println!("{text}");
     if !dry {
         fs::create_dir_all("docs/bench")?;
-        let path = format!("docs/bench/{file}.md");
+        let path = page(file);
         fs::write(&path, text).with_context(|| format!("cannot write {path}"))?;
         println!("wrote {path}");
         if matches!(name, Name::Overlay) {
@@ -186,4 +208,18 @@ pub fn run(name: Name, rounds: Option<usize>, level: Option<Masked>, dry: bool) 
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_of_another_vendors_processors_is_kept() {
+        let page = "# Title\n\nMeasured on 2026-11-25 by `x`: 2 processors (AMD EPYC, family 25, model 17), Debian.\n\nIntel's too.\n";
+        assert!(of_another_vendor(page, vendor_of("GenuineIntel")));
+        assert!(!of_another_vendor(page, vendor_of("AuthenticAMD")));
+        assert!(!of_another_vendor("", "Intel"), "a page that is not there");
+        assert!(!of_another_vendor(page, vendor_of("unknown")));
+    }
 }
