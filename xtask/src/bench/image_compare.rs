@@ -20,7 +20,7 @@ use underpin_image::Target;
 
 /// What the images are made of.
 const PACKAGES: [&str; 2] = ["busybox", "dash"];
-const PAGE: &str = "docs/bench/image-compare.md";
+const PAGE: &str = "image-compare";
 /// How often the rows run on the machine itself in each build: all, and those that are looked at again.
 const TIMES: [usize; 2] = [3, 11];
 /// The row that only a dynamic program can have.
@@ -63,7 +63,8 @@ pub fn run(boots: usize) -> anyhow::Result<String> {
         sections += &section(&document, target, native.as_ref())?;
         // The next one takes as long again: what is there by then is kept.
         let page = format!("{text}{}{sections}", table_of(&goals));
-        std::fs::write(PAGE, page).with_context(|| format!("cannot write {PAGE}"))?;
+        let path = super::page(PAGE);
+        std::fs::write(&path, page).with_context(|| format!("cannot write {path}"))?;
     }
     text += &table_of(&goals);
     text += &sections;

@@ -17,7 +17,7 @@ const LIBC_BENCH: &str = "libc-bench's rows";
 const SLOWER: f64 = 1.05;
 const KIB: f64 = 1024.0;
 const SUITES: [&str; 5] = ["alloc", "libc", "os", "system", "cpu"];
-const PAGE: &str = "docs/bench/suite.md";
+const PAGE: &str = "suite";
 /// What is known of the causes of misses that stay, each from a program that shows it.
 const WHY: &str = "
 What is known of the rows that stay slower:
@@ -58,7 +58,8 @@ pub fn run() -> anyhow::Result<String> {
         &[&["--suite", "libc", "--build", "glibc,musl", "--goal", "memory"][..], &names].concat(),
     )?;
     // The last part takes as long again: what is there by then is kept.
-    std::fs::write(PAGE, page(&load, &all, &memory, None, seconds)?).with_context(|| format!("cannot write {PAGE}"))?;
+    let path = super::page(PAGE);
+    std::fs::write(&path, page(&load, &all, &memory, None, seconds)?).with_context(|| format!("cannot write {path}"))?;
     let (same, _) = measure("same.json", &["--suite", "all", "--build", "glibc,glibc"])?;
     let text = page(&load, &all, &memory, Some(&same), seconds)?;
     std::fs::remove_dir_all(&folder)?;
