@@ -2,7 +2,7 @@
  * it does not matter if two threads ask at once.
  *
  * It is asked at the 64th call that wants one, and until then calls are served by SSE2: in a virtual machine each CPUID is a way
- * to the hypervisor and back (7 us on Intel, where an empty program takes 240), and a short program makes few calls. */
+ * to the hypervisor and back (7 us on Intel, where an empty program takes 90), and a short program makes few calls. */
 #include <cpuid.h>
 
 enum { UNKNOWN, SSE2, AVX2, AVX512 };

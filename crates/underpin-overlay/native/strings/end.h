@@ -4,6 +4,8 @@
 #undef M
 #undef BITS
 #undef MASKED
+#undef MM
+#undef SI
 #undef NARROWER
 #undef PAIRS
 #undef ZERO_COUNTS

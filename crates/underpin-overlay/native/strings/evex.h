@@ -1,56 +1,10 @@
-/* Thirty-two bytes at a time, compared into mask registers: AVX-512's instructions for AVX2's registers, which go on where
- * AVX-512 takes over late. */
+/* Thirty-two bytes at a time, compared into mask registers: AVX-512's instructions for AVX2's vectors, which go on where AVX-512
+ * takes over late. */
 #define LEVEL(name) name##_evex
 #define W 32
 typedef __m256i LEVEL(V);
 #define V LEVEL(V)
 #define M uint32_t
-#define BITS 1
-#define MASKED 1
-
-/* Every return clears the upper halves on its own: where the compiler does that, all returns become jumps to one. */
-#define RETURN(value) do { __typeof__(value) returned = (value); _mm256_zeroupper(); return returned; } while (0)
-#define CLEAR _mm256_zeroupper()
-
-INLINE V LEVEL(load)(const char *p) { return _mm256_load_si256((const __m256i*)p); }
-INLINE V LEVEL(loadu)(const char *p) { return _mm256_loadu_si256((const __m256i_u*)p); }
-INLINE void LEVEL(store)(char *p, V v) { _mm256_store_si256((__m256i*)p, v); }
-INLINE void LEVEL(storeu)(char *p, V v) { _mm256_storeu_si256((__m256i_u*)p, v); }
-INLINE void LEVEL(stream)(char *p, V v) { _mm256_stream_si256((__m256i*)p, v); }
-INLINE V LEVEL(all)(int byte) { return _mm256_set1_epi8((char)byte); }
-INLINE V LEVEL(least)(V a, V b) { return _mm256_min_epu8(a, b); }
-INLINE V LEVEL(either)(V a, V b) { return _mm256_or_si256(a, b); }
-INLINE V LEVEL(unlike)(V a, V b) { return _mm256_xor_si256(a, b); }
-INLINE M LEVEL(zeros)(V v) { return _mm256_testn_epi8_mask(v, v); }
-INLINE M LEVEL(equal)(V a, V b) { return _mm256_cmpeq_epi8_mask(a, b); }
-INLINE M LEVEL(differ)(V a, V b) { return _mm256_cmpneq_epi8_mask(a, b); }
-/* The same where `so_far` is set. */
-INLINE M LEVEL(differ_too)(M so_far, V a, V b) { return _mm256_mask_cmpneq_epi8_mask(so_far, a, b); }
-/* Where v is c and w is d, or w ends. */
-INLINE M LEVEL(pair_or_end)(V v, V c, V w, V d)
-{
-  return _mm256_mask_cmpeq_epi8_mask(_mm256_cmpeq_epi8_mask(v, c), w, d) | _mm256_testn_epi8_mask(w, w);
-}
-INLINE int LEVEL(nonzero)(V v) { return _mm256_test_epi8_mask(v, v) != 0; }
-/* Its lowest bit counts: one more than the bytes that are alike, so that a flag of the addition says whether all are. */
-INLINE M LEVEL(parting)(V a, V b) { return _mm256_mask_cmpeq_epi8_mask(_mm256_test_epi8_mask(a, a), a, b) + 1; }
-/* The same of v and of what it is unlike to another. */
-INLINE M LEVEL(parting_of)(V v, V unlike) { return _mm256_mask_testn_epi8_mask(_mm256_test_epi8_mask(v, v), unlike, unlike) + 1; }
-/* What x, y or z has, or where a and b are unlike. */
-INLINE V LEVEL(any_of)(V x, V y, V z, V a, V b)
-{
-  /* The tables of a ^ b | x and of all three. */
-  return _mm256_ternarylogic_epi64(_mm256_ternarylogic_epi64(a, b, x, 0x3C | 0xAA), y, z, 0xFE);
-}
-/* Its lowest bit is that of the first byte which is c or zero: as for `parting`. */
-INLINE M LEVEL(either_first)(V v, V c) { return _mm256_mask_test_epi8_mask(_mm256_cmpneq_epi8_mask(v, c), v, v) + 1; }
-/* Zero where v is c or zero, or `seen` is: fewer instructions than to fold v and to take the least of the two. */
-INLINE V LEVEL(fold_both)(V v, V c, V seen) { return _mm256_maskz_min_epu8(_mm256_cmpneq_epi8_mask(v, c), v, seen); }
-INLINE size_t LEVEL(first)(M m) { return (size_t)__builtin_ctz(m); }
-INLINE size_t LEVEL(last)(M m) { return (size_t)(31 - __builtin_clz(m)); }
-/* The first n bytes, at most 32; what follows them is not touched, mapped or not. */
-INLINE M LEVEL(low)(size_t n) { return _bzhi_u32(~0u, (unsigned)n); }
-INLINE V LEVEL(few)(const char *p, size_t n) { return _mm256_maskz_loadu_epi8(LEVEL(low)(n), p); }
-/* The part of a mask for the first n bytes, at most W. */
-INLINE M LEVEL(first_of)(M m, size_t n) { return _bzhi_u32(m, (unsigned)n); }
-INLINE void LEVEL(store_few)(char *p, V v, size_t n) { _mm256_mask_storeu_epi8(p, LEVEL(low)(n), v); }
+#define MM(f) _mm256_##f
+#define SI(f) _mm256_##f##_si256
+#include "masked.h"
