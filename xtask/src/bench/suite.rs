@@ -59,7 +59,8 @@ pub fn run() -> anyhow::Result<String> {
     )?;
     // The last part takes as long again: what is there by then is kept.
     let path = super::page(PAGE);
-    std::fs::write(&path, page(&load, &all, &memory, None, seconds)?).with_context(|| format!("cannot write {path}"))?;
+    std::fs::write(&path, page(&load, &all, &memory, None, seconds)?)
+        .with_context(|| format!("cannot write {path}"))?;
     let (same, _) = measure("same.json", &["--suite", "all", "--build", "glibc,glibc"])?;
     let text = page(&load, &all, &memory, Some(&same), seconds)?;
     std::fs::remove_dir_all(&folder)?;
