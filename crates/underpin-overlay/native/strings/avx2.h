@@ -54,24 +54,19 @@ INLINE M LEVEL(first_of)(M m, size_t n) { return _bzhi_u32(m, (unsigned)n); }
 
 /* Whether the processor has AVX-512, too: the public functions begin as AVX2 does, and part where a call turns out longer than
  * W, or longer than several W (choose.h). */
-INLINE int
-LEVEL(above)(void)
-{
-  __asm__ goto("cmpb $0, " LIMIT_ABOVE "\n\tjne %l[above]" : : : "cc" : above);
-  return 0;
-above:
-  return 1;
-}
+#define LOOK_AT(name, limit) \
+  INLINE int \
+  LEVEL(name)(void) \
+  { \
+    __asm__ goto("cmpb $0, " limit "\n\tjne %l[above]" : : : "cc" : above); \
+    return 0; \
+  above: \
+    return 1; \
+  }
+LOOK_AT(above, LIMIT_ABOVE)
+LOOK_AT(above_late, LIMIT_ABOVE_LATE)
+#undef LOOK_AT
 #define ABOVE(statement) do { if (UNLIKELY(LEVEL(above)())) statement; } while (0)
-
-INLINE int
-LEVEL(above_late)(void)
-{
-  __asm__ goto("cmpb $0, " LIMIT_ABOVE_LATE "\n\tjne %l[above]" : : : "cc" : above);
-  return 0;
-above:
-  return 1;
-}
 #define ABOVE_LATE(statement) do { if (UNLIKELY(LEVEL(above_late)())) statement; } while (0)
 
 /* The same where a mask is known to be zero, or a size to be longer than W: one instruction with its jump. */

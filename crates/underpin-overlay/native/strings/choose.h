@@ -177,6 +177,19 @@ __asm__(
   ".size overlay_first, . - overlay_first\n"
   ".popsection\n");
 
+/* What stands before and behind a function that is written out: it begins at a multiple of 2 to the power of `align`. */
+#define FUNCTION_BEGINS(symbol, align) \
+  ".pushsection .text." symbol ",\"ax\",@progbits\n" \
+  ".p2align " #align "\n" \
+  ".globl " symbol "\n" \
+  ".type " symbol ", @function\n" \
+  symbol ":\n" \
+  ".cfi_startproc\n"
+#define FUNCTION_ENDS(symbol) \
+  ".cfi_endproc\n" \
+  ".size " symbol ", . - " symbol "\n" \
+  ".popsection\n"
+
 /* Where a function goes on that has found the level to be lower than its own. `higher` is for the levels above SSE2: another
  * thread may have found them in between. */
 #define BELOW(symbol, name, higher) __asm__( \

@@ -28,12 +28,7 @@
   clear "ret\n"
 
 #define COPYING(symbol, name) __asm__( \
-  ".pushsection .text." symbol ",\"ax\",@progbits\n" \
-  ".p2align 6\n" \
-  ".globl " symbol "\n" \
-  ".type " symbol ", @function\n" \
-  symbol ":\n" \
-  ".cfi_startproc\n" \
+  FUNCTION_BEGINS(symbol, 6) \
   "mov %rdi, %rax\n" \
   "cmp $16, %rdx\n" \
   "jb 15f\n" \
@@ -128,6 +123,4 @@
   "call overlay_first\n" \
   "add $8, %rsp\n.cfi_adjust_cfa_offset -8\n" \
   "jmp 64b\n" \
-  ".cfi_endproc\n" \
-  ".size " symbol ", . - " symbol "\n" \
-  ".popsection\n")
+  FUNCTION_ENDS(symbol))

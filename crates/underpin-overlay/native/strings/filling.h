@@ -2,12 +2,7 @@
  * Longer ones are left to the functions of copy.h. AVX2's are jumped to right at the entry, where the arguments and the stack are
  * still the caller's, and few bytes with AVX2 go to a function of their own, which takes two jumps less. */
 #define FILLING(symbol) __asm__( \
-  ".pushsection .text." symbol ",\"ax\",@progbits\n" \
-  ".p2align 6\n" \
-  ".globl " symbol "\n" \
-  ".type " symbol ", @function\n" \
-  symbol ":\n" \
-  ".cfi_startproc\n" \
+  FUNCTION_BEGINS(symbol, 6) \
   "cmp " LIMIT_FILLED ", %rdx\n" \
   "jl memset_few_avx2\n" \
   "jae memset_avx2\n" \
@@ -40,6 +35,4 @@
   "vmovdqu64 %zmm16, -128(%rdi, %rdx)\n" \
   "vmovdqu64 %zmm16, -64(%rdi, %rdx)\n" \
   "ret\n" \
-  ".cfi_endproc\n" \
-  ".size " symbol ", . - " symbol "\n" \
-  ".popsection\n")
+  FUNCTION_ENDS(symbol))

@@ -28,19 +28,12 @@
   BELOW(TEXT(NAME(name)), name, #name "_avx2"); \
   USED OVERREAD type name##_wide parameters { return name##_avx512(__VA_ARGS__); } \
   __asm__( \
-    ".pushsection .text." TEXT(NAME(name)) ",\"ax\",@progbits\n" \
-    ".p2align 5\n" \
-    ".globl " TEXT(NAME(name)) "\n" \
-    ".type " TEXT(NAME(name)) ", @function\n" \
-    TEXT(NAME(name)) ":\n" \
-    ".cfi_startproc\n" \
+    FUNCTION_BEGINS(TEXT(NAME(name)), 5) \
     "cmpb $2, overlay_level(%rip)\n" \
     "je " #name "_avx2\n" \
     "jb overlay_below_" #name "\n" \
     "jmp " #name "_wide\n" \
-    ".cfi_endproc\n" \
-    ".size " TEXT(NAME(name)) ", . - " TEXT(NAME(name)) "\n" \
-    ".popsection\n")
+    FUNCTION_ENDS(TEXT(NAME(name))))
 PUBLIC_LONG(void*, memmem, (const void *s, size_t n, const void *x, size_t l), s, n, x, l);
 PUBLIC_LONG(char*, strstr, (const char *s, const char *x), s, x);
 PUBLIC_WIDE(char*, strcpy, (char *restrict to, const char *restrict from), to, from)
