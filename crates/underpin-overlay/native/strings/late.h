@@ -1,15 +1,15 @@
 /* What AVX2's functions go on with where AVX-512 takes over late (choose.h). */
 USED OVERREAD size_t strlen_late(const char *p, const char *start)
 {
-  return scan_late_evex(p, all_evex(0), END, DISTANCE, 0, start);
+  return scan_on_evex(p, 1, all_evex(0), END, DISTANCE, 0, start);
 }
 USED OVERREAD char *strchr_late(const char *p, int byte)
 {
-  return (char*)scan_late_evex(p, all_evex(byte), EITHER, MATCH, byte, p);
+  return (char*)scan_on_evex(p, 1, all_evex(byte), EITHER, MATCH, byte, p);
 }
 USED OVERREAD char *strchrnul_late(const char *p, int byte)
 {
-  return (char*)scan_late_evex(p, all_evex(byte), EITHER, PLACE, byte, p);
+  return (char*)scan_on_evex(p, 1, all_evex(byte), EITHER, PLACE, byte, p);
 }
 USED OVERREAD char *strrchr_late(const char *s, int byte) { return strrchr_evex(s, byte); }
 USED OVERREAD int strcmp_late(const char *a, const char *b) { return strcmp_evex(a, b); }
