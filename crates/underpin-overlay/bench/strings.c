@@ -1,6 +1,7 @@
 /* Times every function of the overlay beside the same function of other C libraries, in one process: short blocks of
  * calls, the libraries in turn. Prints one line for each block of calls: function, size, placement, library,
- * nanoseconds per call.
+ * nanoseconds per call. A function that compares is measured twice: over what is the same, and, as `memcmp-apart`, over what
+ * differs in its first byte; of mixed lengths in the fourth, which about half of them do not reach.
  *
  * glibc's are those that the loader chose for this processor; musl's and LLVM's come with musl_ and llvm_ before
  * their names (weak: a library without a function is left out). Arguments: rounds; the overlay's level (`avx2`), which it
@@ -19,8 +20,9 @@ enum Kind { COPY, FILL, COMPARE, FIND_BYTE, LENGTH, LENGTH_WITHIN, FIND_IN_STRIN
             FIND_BYTES, COPY_STRING };
 
 typedef struct {
-  const char *name;
+  const char *name, *symbol;
   enum Kind kind;
+  int apart;
   void *of[4];
 } Function;
 
@@ -45,7 +47,7 @@ forced(const char *name)
 static const char *const libraries[] = {"overlay", "glibc", "musl", "llvm"};
 
 #define LIST(each) \
-  each(memcpy, COPY) each(memmove, COPY) each(memset, FILL) each(memcmp, COMPARE) each(memchr, FIND_BYTE) each(memrchr, FIND_BYTE) \
+  each(memcpy, COPY) each(memmove, COPY) each(memset, FILL) each(memcmp, COMPARE) each(bcmp, COMPARE) each(memchr, FIND_BYTE) each(memrchr, FIND_BYTE) \
   each(strlen, LENGTH) each(strnlen, LENGTH_WITHIN) each(strchr, FIND_IN_STRING) each(strrchr, FIND_IN_STRING) \
   each(strchrnul, FIND_IN_STRING) each(strcmp, COMPARE_STRINGS) each(strncmp, COMPARE_STRINGS_WITHIN) each(strstr, FIND_STRING) \
   each(memmem, FIND_BYTES) each(strcpy, COPY_STRING) each(stpcpy, COPY_STRING) each(strncpy, COPY_STRING) each(stpncpy, COPY_STRING)
@@ -53,8 +55,13 @@ static const char *const libraries[] = {"overlay", "glibc", "musl", "llvm"};
 #define DECLARE(name, kind) extern char overlay_##name[] __attribute__((weak)), musl_##name[] __attribute__((weak)), \
   llvm_##name[] __attribute__((weak));
 LIST(DECLARE)
-#define ENTER(name, kind) {#name, kind, {overlay_##name, 0, musl_##name, llvm_##name}},
-static Function functions[] = {LIST(ENTER)};
+#define ENTRY(name, row, kind, apart) {row, #name, kind, apart, {overlay_##name, 0, musl_##name, llvm_##name}},
+#define ENTER(name, kind) ENTRY(name, #name, kind, 0)
+#define ENTER_APART(name, kind) ENTRY(name, #name "-apart", kind, 1)
+static Function functions[] = {
+  LIST(ENTER)
+  ENTER_APART(memcmp, COMPARE) ENTER_APART(bcmp, COMPARE) ENTER_APART(strcmp, COMPARE_STRINGS) ENTER_APART(strncmp, COMPARE_STRINGS_WITHIN)
+};
 
 #define LARGEST (16 << 20)
 static char *one, *two;
@@ -97,7 +104,7 @@ block(const Function *function, void *address, size_t size, int misaligned, long
     case FIND_STRING: CALLS(char *(const char*, const char*), many ? a + 256 - n : a, "zebra"); break;
     case FIND_BYTES: CALLS(void *(const void*, size_t, const void*, size_t), a, n, "zebra", 5); break;
     case COPY_STRING:
-      if (strchr(function->name, 'n')) CALLS(char *(char*, const char*, size_t), many ? b + 256 - n : b, many ? a + 256 - n : a, n + 1);
+      if (strchr(function->symbol, 'n')) CALLS(char *(char*, const char*, size_t), many ? b + 256 - n : b, many ? a + 256 - n : a, n + 1);
       else CALLS(char *(char*, const char*), many ? b + 256 - n : b, many ? a + 256 - n : a);
       break;
   }
@@ -120,7 +127,7 @@ calls_of_block(const Function *function, void *address, size_t size, int misalig
   return calls;
 }
 
-/* What the buffers hold: text without the byte or string that is looked for, and the same in both. */
+/* What the buffers hold: text without the byte or string that is looked for, and the same in both, or not. */
 static void
 prepare(const Function *function, size_t size, int misaligned)
 {
@@ -129,6 +136,11 @@ prepare(const Function *function, size_t size, int misaligned)
   char *a = one + (misaligned ? 17 : 0), *b = two + (misaligned ? 37 : 0);
   for (size_t i = 0; i < n + 300; i++) a[i] = b[i] = text[i % (sizeof text - 1)];
   if (function->kind != COPY && function->kind != FILL) a[n] = b[n] = 0;
+  if (!function->apart) return;
+  if (size) b[0]++;
+  /* Strings of mixed lengths all end at the same place. */
+  else if (function->kind == COMPARE) b[3]++;
+  else b[n - 4]++;
 }
 
 static const char *
@@ -172,9 +184,10 @@ main(int count, char **words)
   for (size_t f = 0; f < sizeof functions / sizeof *functions; f++) {
     Function *function = &functions[f];
     if (!function->of[0]) continue;
-    function->of[1] = dlsym(libc, function->name);
+    function->of[1] = dlsym(libc, function->symbol);
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
       for (int misaligned = 0; misaligned < 2; misaligned++) {
+        if (function->apart && sizes[s] > 256) continue;
         if (!wanted(function, sizes[s], misaligned, count > 3 ? count - 3 : 0, words + 3)) continue;
         long calls[4];
         prepare(function, sizes[s], misaligned);

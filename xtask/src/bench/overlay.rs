@@ -13,11 +13,12 @@ use std::process::Command;
 const CRATE: &str = "crates/underpin-overlay";
 
 /// The functions in the order of the page; the harness has the same ones.
-const FUNCTIONS: [&str; 19] = [
+const FUNCTIONS: [&str; 20] = [
     "memcpy",
     "memmove",
     "memset",
     "memcmp",
+    "bcmp",
     "memchr",
     "memrchr",
     "memmem",
@@ -34,6 +35,14 @@ const FUNCTIONS: [&str; 19] = [
     "strncpy",
     "stpncpy",
 ];
+
+/// Those that compare, over what differs at once, by the harness's names.
+const APART: [&str; 4] = ["memcmp-apart", "bcmp-apart", "strcmp-apart", "strncmp-apart"];
+
+/// The functions of the page, and how they are used.
+fn measured() -> impl Iterator<Item = &'static str> {
+    FUNCTIONS.into_iter().chain(APART)
+}
 
 /// The flags of the crate's build script that matter for speed.
 const FLAGS: [&str; 15] = [
@@ -204,8 +213,9 @@ fn page(cells: &Cells, rounds: usize, masked: Option<Masked>, doubtful: usize) -
          make {BLOCKS} blocks of calls each, about 15 microseconds a block, in turn, each after one call that is not timed. A ratio is that of \
          a process's medians; shown are the median over the processes and, for the overlay, its 95 % bootstrap interval: where a \
          process's addresses collide in a predictor or a cache, a function takes half as long again for all its life. *Misaligned* is 17 bytes (the first argument of those that copy: 37) beyond a multiple of 64. What is \
-         searched for lies at the end or is not there; what is compared is equal. *Mixed* are lengths of 0 to 255, most of \
-         them short, in an order that cannot be predicted. {doubtful} rows that came out above {DOUBTFUL} at first, below \
+         searched for lies at the end or is not there; what is compared is equal, or (*apart*) differs in its first byte. *Mixed* are lengths of 0 to 255, most of \
+         them short, in an order that cannot be predicted; those that are apart differ in the fourth byte, which half of them \
+         do not reach. {doubtful} rows that came out above {DOUBTFUL} at first, below \
          the limit of {MOST} as well as above, were measured again in {AGAIN} times the processes; their figures are those \
          of all processes together.\n",
         masked.map_or(level(), Masked::words),
@@ -214,7 +224,7 @@ fn page(cells: &Cells, rounds: usize, masked: Option<Masked>, doubtful: usize) -
     let ratios = ratios(cells);
     text.push_str(&goals(&ratios));
     text.push_str(&summary(cells, &ratios)?);
-    for function in FUNCTIONS {
+    for function in measured() {
         text.push_str(&rows(function, cells, &ratios)?);
     }
     Ok(text)
@@ -257,7 +267,7 @@ fn summary(cells: &Cells, ratios: &Ratios) -> anyhow::Result<String> {
     let mut text = "\n## Over glibc's time: geometric means of all sizes\n\n\
          | function | overlay | its worst | musl | LLVM |\n| --- | ---: | ---: | ---: | ---: |\n"
         .to_owned();
-    for function in FUNCTIONS {
+    for function in measured() {
         let of = |library: &str| {
             let all = cells.iter().filter(|(key, _)| key.0 == function);
             geometric_mean(all.filter_map(|(_, cell)| over(cell, library)))

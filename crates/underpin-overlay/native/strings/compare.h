@@ -201,9 +201,16 @@ LEVEL(memcmp)(const void *one, const void *other, size_t n)
   const char *a = one, *b = other;
   M m;
 #ifdef ZERO_COUNTS
-  /* The longer ones go straight on: they have more jumps behind. */
-  if (UNLIKELY(n <= W)) {
+  if (LIKELY(n <= W)) {
     if (UNLIKELY(n == 0)) return 0;
+    /* Most words that are looked for differ at once from what is there: then no vector is needed. The second byte is read again
+     * there, which leaves one instruction to those that go on. (tokei, 11 million calls, most of 1 to 3 bytes: 12 % of all its
+     * time on Granite Rapids.) */
+    unsigned first = *(const unsigned char*)a;
+    if (LIKELY((unsigned char)first != *(const unsigned char*)b)) {
+      FORGET(b);
+      return (int)(first - *(const unsigned char*)b);
+    }
     if (BEYOND_PAGE((const char*)((uintptr_t)a | (uintptr_t)b))) {
       BELOW_LEVEL(return below_memcmp(a, b, n));
       if (n <= 16) return few_compared(a, b, n);

@@ -14,4 +14,5 @@ USED OVERREAD char *strchrnul_late(const char *p, int byte)
 USED OVERREAD char *strrchr_late(const char *s, int byte) { return strrchr_evex(s, byte); }
 USED OVERREAD int strcmp_late(const char *a, const char *b) { return strcmp_evex(a, b); }
 USED OVERREAD void *memchr_late(const void *s, int byte, size_t n) { return memchr_evex(s, byte, n); }
+USED OVERREAD void *memrchr_late(const void *s, int byte, size_t n) { return memrchr_evex(s, byte, n); }
 USED OVERREAD char *strchr_from_late(const char *s, int byte) { return strchr_evex(s, byte); }

@@ -79,6 +79,9 @@ LEVEL(memrchr)(const void *from, int byte, size_t n)
     if (UNLIKELY(m = FOUND(-1))) RETURN((void*)(uintptr_t)(p - W + LEVEL(last)(m)));
     if (UNLIKELY(m = FOUND(-2))) RETURN((void*)(uintptr_t)(p - 2 * W + LEVEL(last)(m)));
     if (UNLIKELY(m = FOUND(-3))) RETURN((void*)(uintptr_t)(p - 3 * W + LEVEL(last)(m)));
+#ifdef NARROWER
+    if (UNLIKELY((size_t)(p - s) >= narrow_from)) return late_memrchr(s, byte, (size_t)(p - 3 * W - s));
+#endif
     /* Down to where four vectors begin: what lies above was seen. */
     p = DOWN(p - 3 * W + 4 * W - 1, 4 * W);
     for (const char *stop = s + 4 * W; p > stop;) {

@@ -36,3 +36,4 @@ LATE(char*, strrchr, (const char *s, int byte));
 LATE(int, strcmp, (const char *a, const char *b));
 LATE(char*, strchr_from, (const char *s, int byte));
 LATE(void*, memchr, (const void *s, int byte, size_t n));
+LATE(void*, memrchr, (const void *s, int byte, size_t n));
