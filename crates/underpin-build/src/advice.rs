@@ -1,6 +1,7 @@
 //! What a failed build's own words show that its user could do.
 
 use crate::{Allocator, Spec};
+use std::path::Path;
 
 /// Functions of jemalloc beyond malloc's own (jemalloc(3)).
 const OF_JEMALLOC: [&str; 11] = [
@@ -24,10 +25,14 @@ const UNDEFINED: [&str; 2] = ["undefined reference to `", "undefined symbol: "];
 const NO_LIBRARY: [&str; 3] =
     ["cannot find -l", "unable to find library -l", "unable to find dynamic system library '"];
 
+/// Where this machine's own headers are: configurations look there by themselves.
+const OWN_HEADERS: [&str; 2] = ["/usr/include", "/usr/local/include"];
+
 /// One sentence for a failure whose cause is the choice of what is built; `None` if its words show no such thing.
 #[must_use]
 pub fn advice(spec: &Spec, said: &str) -> Option<String> {
-    of_allocator(spec, said).or_else(|| of_library(spec, said))
+    let is_own = |header: &str| OWN_HEADERS.iter().any(|folder| Path::new(folder).join(header).exists());
+    of_allocator(spec, said).or_else(|| of_header(spec, said, &is_own)).or_else(|| of_library(spec, said))
 }
 
 /// The program calls an allocator by its own functions, and another one was to be linked in.
@@ -41,6 +46,28 @@ fn of_allocator(spec: &Spec, said: &str) -> Option<String> {
              the C library's malloc"
         )
     })
+}
+
+/// A header that a configuration took for granted because this machine has it. What the compiler reports is no question of a
+/// configuration: those show nothing of it.
+fn of_header(spec: &Spec, said: &str, is_own: &dyn Fn(&str) -> bool) -> Option<String> {
+    if spec.uses_machines_libraries() {
+        return None;
+    }
+    let header = said.lines().filter_map(missing_header).find(|header| is_own(header))?;
+    Some(format!(
+        "{header} is this machine's own, for its own C library, and the configuration took it for granted: switch off what needs it \
+         by a word behind `--` (of configure --disable-NAME or --without-NAME), or build that library with the variables of \
+         `underpin build --print-env` into a folder DIR, then this with CPPFLAGS=-IDIR/include and LDFLAGS=-LDIR/lib"
+    ))
+}
+
+/// The header that a line says is missing: of GCC, or of clang and zig, which put it into quotation marks.
+fn missing_header(line: &str) -> Option<&str> {
+    let rest = line.split_once("fatal error: ")?.1;
+    let of_gcc = || rest.split_once(": No such file").map(|(name, _)| name);
+    let of_clang = || rest.strip_prefix('\'')?.split_once("' file not found").map(|(name, _)| name);
+    of_gcc().or_else(of_clang)
 }
 
 /// A library that this machine may have, but for another C library or processor.
@@ -124,13 +151,33 @@ mod tests {
     }
 
     #[test]
+    fn a_header_of_this_machine_that_was_taken_for_granted_is_to_be_switched_off() {
+        let is_own = |header: &str| header == "readline/readline.h";
+        let musl = spec(Allocator::Mimalloc);
+        for said in [
+            "shell.c:153:11: fatal error: readline/readline.h: No such file or directory\n  153 | # include <readline/readline.h>\n",
+            "shell.c:153:11: fatal error: 'readline/readline.h' file not found\n",
+        ] {
+            // Another command that runs beside it goes on for as long as it takes.
+            let said = format!("{said}{}", "ar: creating a.a\n".repeat(40));
+            let told = of_header(&musl, &said, &is_own).unwrap();
+            assert!(
+                told.starts_with("readline/readline.h is this machine's own") && told.contains("behind `--`"),
+                "{told}"
+            );
+            assert_eq!(of_header(&musl, &said, &|_| false), None);
+        }
+        assert_eq!(of_header(&musl, "a.c:1: fatal error: too many errors\n", &|_| true), None);
+    }
+
+    #[test]
     fn a_configuration_that_ended_for_want_of_a_library_gets_the_same_advice_and_no_other_one_does() {
         for said in [
             "checking for event.h... no\nconfigure: error: \"libevent not found\"\n",
             "../meson.build:12:9: ERROR: Dependency \"glib-2.0\" not found, tried pkgconfig and cmake\n",
             "CMake Error: Could NOT find OpenSSL (missing: OPENSSL_CRYPTO_LIBRARY)\n",
             "configure: error: in `/b':\nNo package 'libpcre2-8' found\n",
-            "a.c:1:10: fatal error: curses.h: No such file or directory\ncompilation terminated.\n",
+            "a.c:1:10: fatal error: nobody-has-this.h: No such file or directory\ncompilation terminated.\n",
         ] {
             let told = advice(&spec(Allocator::Mimalloc), said);
             assert!(told.is_some_and(|told| told.contains("what it did not find must be there")), "{said}");

@@ -60,6 +60,22 @@ fn a_makefile_keeps_the_options_of_its_compiler_and_the_sources_stay_as_they_are
 }
 
 #[test]
+fn a_makefile_below_keeps_what_it_says_behind_the_names_of_its_tools() {
+    need!("make", "musl-gcc", "readelf");
+    let fixture = Fixture::new();
+    put(&fixture, "p/Makefile", "all:\n\t@cd src && $(MAKE) $@\n");
+    // As Lua 5.4 has it: ar's operation is part of its name.
+    let below = "CC= gcc -DTEXT=1\nAR= ar rcu\nRANLIB= ranlib\nall: prog\nlibpart.a: part.o\n\t$(AR) $@ part.o\n\t$(RANLIB) $@\n\
+                 prog: a.o libpart.a\n\t$(CC) -o $@ a.o libpart.a\n";
+    put(&fixture, "p/src/Makefile", below);
+    put(&fixture, "p/src/a.c", &format!("#ifndef TEXT\n#error TEXT\n#endif\n{PROGRAM}"));
+    put(&fixture, "p/src/part.c", "int part;\n");
+    let output = builds(&fixture, "p", &[]);
+    assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
+    assert_eq!(ran(&fixture.join("out/prog")), "ran\n");
+}
+
+#[test]
 fn a_configure_script_is_told_the_compiler_and_its_words() {
     need!("make", "musl-gcc", "readelf");
     let fixture = Fixture::new();

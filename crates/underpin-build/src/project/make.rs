@@ -50,6 +50,7 @@ pub fn plan(folder: &Path, context: &Context<'_>) -> Result<Planned, BuildError>
     shared::is_plain(context, "make")?;
     let copy = shared::folder(context, "source");
     let text = makefile(folder).map(|path| shared::text(&path)).unwrap_or_default();
+    let below: Vec<String> = listed::make::makefiles(folder).iter().map(|path| shared::text(path)).collect();
     let mut variables = shared::variables(context);
     if context.toolchain.cxx.is_none() {
         // Ours reports why there is none; this machine's own would link for another C library.
@@ -61,7 +62,7 @@ pub fn plan(folder: &Path, context: &Context<'_>) -> Result<Planned, BuildError>
         variables.iter().filter(|(name, _)| ["CC", "CXX", "AR", "RANLIB", "STRIP"].contains(&name.as_str()))
     {
         if !said(name) {
-            arguments.push(format!("{name}={path}{}", own_options(&text, name)));
+            arguments.push(format!("{name}={path}{}", all_options(&text, &below, name)));
         }
     }
     if let Some(tool) = linker(&text, &variables).filter(|_| !said("LD")) {
@@ -93,6 +94,15 @@ fn value<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     })
 }
 
+/// The options of the makefile itself, or else those that the makefiles below agree on: what is set on the command line wins in
+/// all of them.
+fn all_options(text: &str, below: &[String], name: &str) -> String {
+    let own = own_options(text, name);
+    let mut others = below.iter().filter(|text| value(text, name).is_some()).map(|text| own_options(text, name));
+    let first = others.next().unwrap_or_default();
+    if own.is_empty() && others.all(|other| other == first) { first } else { own }
+}
+
 /// `CC = gcc -std=c99`: the options stay, though the compiler is another.
 fn own_options(text: &str, name: &str) -> String {
     let words = value(text, name).unwrap_or_default().split_whitespace().skip(1);
@@ -122,6 +132,22 @@ mod tests {
         assert_eq!(own_options("CC?=ccache gcc -m64 $(X)\n", "CC"), "");
         assert_eq!(own_options("CCX = gcc -a\nCFLAGS=-b\n", "CC"), "");
         assert_eq!(own_options("", "CC"), "");
+    }
+
+    #[test]
+    fn options_in_makefiles_below_stay_if_they_agree() {
+        let top = "all:\n\tcd src && $(MAKE)\n".to_owned();
+        let of = |below: &[&str]| {
+            let below: Vec<String> =
+                std::iter::once(top.clone()).chain(below.iter().map(ToString::to_string)).collect();
+            all_options(&top, &below, "CC")
+        };
+        // Lua 5.4's src/Makefile.
+        assert_eq!(of(&["CC= gcc -std=gnu99\n"]), " -std=gnu99");
+        assert_eq!(of(&["CC=gcc -std=c99\n", "CFLAGS=-O2\n", "CC = cc -std=c99\n"]), " -std=c99");
+        assert_eq!(of(&["CC=gcc -std=c99\n", "CC = cc\n"]), "");
+        assert_eq!(of(&[]), "");
+        assert_eq!(all_options("CC=cc -a\n", &["CC=cc -b\n".to_owned()], "CC"), " -a");
     }
 
     #[test]

@@ -293,7 +293,7 @@ fn expanded(
             let run = plan.portable.as_ref().map_or(&[][..], |portable| portable.run.as_slice());
             started(run, arguments).ok_or_else(|| missing("emulator"))
         }
-        Tool::Ar => plain(&plan.ar, arguments).ok_or_else(|| missing("archiver")),
+        Tool::Ar => plain(&plan.ar, &with_operation(arguments)).ok_or_else(|| missing("archiver")),
         Tool::Ranlib => plain(&plan.ranlib, arguments).ok_or_else(|| missing("ranlib")),
         Tool::RawLd => ld::raw(plan, arguments).ok_or_else(|| missing("linker")),
         Tool::Linker | Tool::Ld => {
@@ -305,6 +305,13 @@ fn expanded(
             rustc::invoke(rust, arguments, around)
         }
     }
+}
+
+/// `AR = ar rcu` is in many makefiles (Lua's), and `AR=` of make's command line takes the operation away with the name. An archive's
+/// name where ar expects the operation (ar(1)) says that this is so: no operation has a dot.
+fn with_operation(arguments: &[OsString]) -> Cow<'_, [OsString]> {
+    let lacks = arguments.first().is_some_and(|first| first.as_encoded_bytes().ends_with(b".a"));
+    if lacks { [&["rcs".into()], arguments].concat().into() } else { arguments.into() }
 }
 
 /// A program with its first arguments, then those given.

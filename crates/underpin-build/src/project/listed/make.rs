@@ -54,13 +54,19 @@ fn names(word: &str, program: &Program) -> bool {
 /// Whether makefiles, or what they are made from, are in the sources, and none has a line which make would run even under `-n`
 /// and which does more than to call make.
 pub fn may_be_asked(sources: &Path) -> bool {
-    let mut files = Vec::new();
-    makefiles(sources, DEPTH, &mut files);
+    let files = makefiles(sources);
     let is_active = |file: &PathBuf| has_active_line(&shared::text(file));
     (1..MOST).contains(&files.len()) && !files.iter().any(is_active)
 }
 
-fn makefiles(folder: &Path, depth: u8, found: &mut Vec<PathBuf>) {
+/// The makefiles in a folder and below it, and what they are made from; of a large project not all.
+pub fn makefiles(sources: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    collect(sources, DEPTH, &mut files);
+    files
+}
+
+fn collect(folder: &Path, depth: u8, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
         if found.len() >= MOST {
@@ -68,7 +74,7 @@ fn makefiles(folder: &Path, depth: u8, found: &mut Vec<PathBuf>) {
         }
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             if depth > 0 {
-                makefiles(&path, depth - 1, found);
+                collect(&path, depth - 1, found);
             }
         } else if name.to_ascii_lowercase().contains("makefile") || name.ends_with(".mk") || name.ends_with(".mak") {
             found.push(path);

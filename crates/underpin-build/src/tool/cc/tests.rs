@@ -132,6 +132,8 @@ fn the_archiver_keeps_its_first_words() {
         Surroundings { folder: Path::new("/t"), linker: None, response: &|_| None, cxx_library: &|_| Vec::new() };
     let invocation = invoke(&plan, Tool::Ar, &["rcs".into(), "a.a".into()], around).unwrap();
     assert_eq!(invocation.arguments, ["ar", "rcs", "a.a"]);
+    let without = invoke(&plan, Tool::Ar, &["liba.a".into(), "a.o".into()], around).unwrap();
+    assert_eq!(without.arguments, ["ar", "rcs", "liba.a", "a.o"]);
     let refused = invoke(&plan, Tool::Cc, &[], around).unwrap_err().to_string();
     assert!(refused.contains("no C compiler for musl+mimalloc"), "{refused}");
 }
