@@ -20,21 +20,35 @@ static int underpin_withdraws(void *start, size_t bytes);
 static void underpin_offers(size_t bytes);
 #endif
 
-#ifdef NO_HUGE_PAGES
-static void underpin_no_huge_pages(void *start, size_t bytes);
-#endif
+static void underpin_huge_pages(void *start, size_t bytes);
 
 #include "static.c"
 #include <errno.h>
 
-#ifdef NO_HUGE_PAGES
 /* A kernel without huge pages refuses it, which is no error of an allocation. */
-static void underpin_no_huge_pages(void *start, size_t bytes) {
+static void underpin_advise(char *start, size_t bytes, int advice) {
     const int before = errno;
-    madvise(start, bytes, MADV_NOHUGEPAGE);
+    if (bytes != 0) madvise(start, bytes, advice);
     errno = before;
 }
+
+/* The first USUAL_PAGES bytes of a heap keep the usual pages: a small program's first block would take 2 MiB. What is mapped at
+ * once and smaller than LARGE is no heap: a thread's list, a map of pages. An arena begins with lists that stay when all of its
+ * blocks are free, and would keep a huge page. */
+static void underpin_huge_pages(void *start, size_t bytes) {
+    enum { LARGE = 16 << 20, LISTS = 2 << 20 };
+    static _Atomic(size_t) heap;
+    size_t usual = bytes;
+    if (bytes >= LARGE) {
+        const size_t before = atomic_fetch_add_explicit(&heap, bytes, memory_order_relaxed);
+        const size_t left = before < USUAL_PAGES ? USUAL_PAGES - before : 0;
+        if (left < bytes) usual = left > LISTS ? left : LISTS;
+    }
+#ifdef NONE_UNASKED
+    underpin_advise(start, usual, MADV_NOHUGEPAGE);
 #endif
+    underpin_advise((char *)start + usual, bytes - usual, MADV_HUGEPAGE);
+}
 
 #ifdef AT_FIRST_USE
 /* mimalloc starts when the program first asks for a block, by mi_thread_init, which each thread calls before its own first

@@ -116,13 +116,18 @@ fn dirty(dir: &Fixture, what: &str, delay: &str) -> u64 {
     output.stdout.trim().parse().expect("a figure")
 }
 
-/// How often memory was given back.
-fn gifts(dir: &Fixture, what: &str, delay: &str) -> usize {
+/// What the program asks the kernel about its memory, a call on a line.
+fn calls(dir: &Fixture, what: &str, delay: &str) -> String {
     let mut command = dir.command("strace");
-    command.args(["-f", "-e", "trace=madvise,munmap", "-o", "calls"]).arg(dir.join("memory")).arg(what);
+    command.args(["-f", "-e", "trace=mmap,madvise,munmap", "-o", "calls"]).arg(dir.join("memory")).arg(what);
     let output = Output::of(command.env("MIMALLOC_PURGE_DELAY", delay));
     assert_eq!(output.code, Some(0), "{what}: {}", output.stderr);
-    let calls = std::fs::read_to_string(Path::new(&dir.join("calls"))).expect("strace's file");
+    std::fs::read_to_string(Path::new(&dir.join("calls"))).expect("strace's file")
+}
+
+/// How often memory was given back.
+fn gifts(dir: &Fixture, what: &str, delay: &str) -> usize {
+    let calls = calls(dir, what, delay);
     calls.lines().filter(|line| line.contains("MADV_DONTNEED") || line.contains("munmap(")).count()
 }
 
@@ -154,6 +159,25 @@ fn balanced_gives_much_freed_memory_back_at_once() {
     assert!(later < 4 << 10, "and the rest as the program goes on: {later}");
     let none = dirty(&dir, "large blocks, 80 MB of them", "-1");
     assert!(none > 60 << 10, "a user who wants none of it gets none of it: {none}");
+}
+
+/// The first block of a small program would be a huge page.
+#[test]
+fn speed_asks_for_huge_pages_beyond_16_mib_of_heap_and_balanced_for_none() {
+    need!("musl-gcc", "strace");
+    let dir = Fixture::new();
+    build(&dir, Goal::Balanced);
+    let balanced = calls(&dir, "large blocks, 80 MB of them", NEVER);
+    assert!(balanced.contains("MADV_NOHUGEPAGE") && !balanced.contains("MADV_HUGEPAGE"), "{balanced}");
+    build(&dir, Goal::Speed);
+    let speed = calls(&dir, "large blocks, 80 MB of them", NEVER);
+    let address = |digits: &str| u64::from_str_radix(digits.trim().trim_start_matches("0x"), 16).unwrap();
+    let arena = speed.lines().find(|line| line.contains("mmap(") && line.contains(" 134217728,")).expect(&speed);
+    let start = address(arena.rsplit(" = ").next().unwrap());
+    let asked = speed.lines().find(|line| line.contains("MADV_HUGEPAGE")).expect(&speed);
+    let mut words = asked.split_once("madvise(").unwrap().1.split(", ");
+    assert_eq!(words.next().map(address), Some(start + (16 << 20)), "{arena}{asked}");
+    assert_eq!(words.next(), Some("117440512"), "{asked}");
 }
 
 /// 80 MB lie in three times 32 MiB of addresses.
