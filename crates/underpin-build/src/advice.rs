@@ -92,12 +92,15 @@ fn of_library(spec: &Spec, said: &str) -> Option<String> {
 fn misses_something(said: &str) -> bool {
     const LAST: usize = 12;
     let has = |line: &str, words: &[&str]| words.iter().any(|word| line.contains(word));
-    said.lines().rev().take(LAST).any(|line| {
-        let is_error = has(line, &["error", "ERROR", "Error"]);
-        let is_library = has(line, &["ependency", "ibrary", "lib", "eader", ".h:"]);
-        has(line, &["Could NOT find", "No package '"])
-            || is_error && is_library && has(line, &["not found", "missing", "required", "No such file"])
-    })
+    // CMake ends with what is not found, behind which every target that wants it is listed.
+    let ends = said.lines().rev().take(LAST);
+    has(said, &["but they are set to NOTFOUND"])
+        || ends.into_iter().any(|line| {
+            let is_error = has(line, &["error", "ERROR", "Error"]);
+            let is_library = has(line, &["ependency", "ibrary", "lib", "eader", ".h:"]);
+            has(line, &["Could NOT find", "No package '"])
+                || is_error && is_library && has(line, &["not found", "missing", "required", "No such file"])
+        })
 }
 
 /// The names behind one of these words.
@@ -176,6 +179,11 @@ mod tests {
             "checking for event.h... no\nconfigure: error: \"libevent not found\"\n",
             "../meson.build:12:9: ERROR: Dependency \"glib-2.0\" not found, tried pkgconfig and cmake\n",
             "CMake Error: Could NOT find OpenSSL (missing: OPENSSL_CRYPTO_LIBRARY)\n",
+            &format!(
+                "CMake Error: The following variables are used in this project, but they are set to NOTFOUND.\n{}CMake Generate step \
+                 failed.  Build files cannot be regenerated correctly.\n",
+                "   used as include directory in directory /b\n".repeat(20)
+            ),
             "configure: error: in `/b':\nNo package 'libpcre2-8' found\n",
             "a.c:1:10: fatal error: nobody-has-this.h: No such file or directory\ncompilation terminated.\n",
         ] {

@@ -91,6 +91,20 @@ fn a_configure_script_is_told_the_compiler_and_its_words() {
     assert_eq!(ran(&fixture.join("out/prog")), "ran\n");
 }
 
+/// As GNU bc has it, whose release formats its manual again.
+#[test]
+fn a_manual_that_nothing_here_can_format_keeps_no_program_back() {
+    need!("make", "musl-gcc", "readelf");
+    let fixture = Fixture::new();
+    let script = "#!/bin/sh\nprintf 'MAKEINFO = makeinfo --no-split\\nall: prog manual\\nprog: prog.c\\n\\t%s prog.c -o prog\\n\
+                  manual:\\n\\t$(MAKEINFO) --version\\n' \"$CC\" >Makefile\n";
+    put(&fixture, "p/configure", script);
+    put(&fixture, "p/prog.c", PROGRAM);
+    let output = builds(&fixture, "p", &[]);
+    assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
+    assert_eq!(ran(&fixture.join("out/prog")), "ran\n");
+}
+
 #[test]
 fn a_build_system_that_ends_well_without_a_program_is_quoted() {
     need!("make", "musl-gcc");

@@ -53,7 +53,7 @@ pub fn plan(folder: &Path, context: &Context<'_>, is_autoconfs: bool) -> Result<
     let mut variables = shared::variables(context);
     variables.push(shared::ceiling(&copy));
     let configure = Step::new("configure", PathBuf::from("/bin/sh"), arguments, &copy).with(variables.clone());
-    let build = make::step(&copy, variables.clone(), Vec::new())?;
+    let build = make::step(&copy, variables.clone(), no_manual(context).into_iter().collect())?;
     let mut steps = vec![configure, build.makes(copy.clone())];
     if is_autoconfs || listed::make::may_be_asked(folder) {
         steps.push(make::question(&copy, variables, Vec::new(), context)?);
@@ -63,6 +63,13 @@ pub fn plan(folder: &Path, context: &Context<'_>, is_autoconfs: bool) -> Result<
         copy: Some(Copy { from: folder.to_owned(), to: copy, with_results: false }),
         ..Planned::default()
     })
+}
+
+/// Where the program that formats manuals is missing, the manual is left out and not the program (GNU bc formats it again): nothing
+/// but programs is delivered.
+fn no_manual(context: &Context<'_>) -> Option<String> {
+    let is_there = context.words.iter().any(|word| word.starts_with("MAKEINFO=")) || shared::find("makeinfo").is_some();
+    (!is_there).then(|| "MAKEINFO=true".to_owned())
 }
 
 fn options(folder: &Path, context: &Context<'_>) -> Vec<String> {

@@ -18,6 +18,8 @@ use underpin_sys::{Limits, RunEnd, Spawn, Streams, end_requests};
 
 /// This many lines of a tool's output are shown if it fails.
 const LAST_LINES: usize = 40;
+/// And so many that say "error" of those before: what a tool does beside what failed may go on for long (`make -j`).
+const FIRST_ERRORS: usize = 5;
 /// Time between two checks whether another run has ended.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -125,6 +127,19 @@ fn last_lines(said: &[u8]) -> String {
     lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
 }
 
+/// The first errors that come before the last lines, if these tell none themselves.
+fn first_errors(said: &[u8]) -> String {
+    let lines: Vec<&[u8]> = said.lines().collect();
+    let (before, last) = lines.split_at(lines.len().saturating_sub(LAST_LINES));
+    let is_error = |line: &&&[u8]| ["error: ", "ERROR: ", "Error: "].iter().any(|word| line.contains_str(word));
+    if last.iter().any(|line| is_error(&line)) {
+        return String::new();
+    }
+    let errors: String =
+        before.iter().filter(is_error).take(FIRST_ERRORS).map(|line| format!("{}\n", line.to_str_lossy())).collect();
+    if errors.is_empty() { errors } else { format!("{errors}[...]\n") }
+}
+
 /// What failed, the tool's own last lines, and the command to repeat it.
 fn failure(plan: &Plan, step: &Step, end: RunEnd, log: &Path) -> String {
     let how = match end {
@@ -134,7 +149,7 @@ fn failure(plan: &Plan, step: &Step, end: RunEnd, log: &Path) -> String {
     };
     let said = fs::read(log).unwrap_or_default();
     let last = last_lines(&said);
-    let told = if last.is_empty() { String::new() } else { format!(":\n{last}\n") };
+    let told = if last.is_empty() { String::new() } else { format!(":\n{}{last}\n", first_errors(&said)) };
     // Repeating a refused command would be refused again: then the advice is the other way.
     let said = said.to_str_lossy();
     let next = plan.project.advice(&said).unwrap_or_else(|| format!("to repeat it: {}", shell(step)));
@@ -149,4 +164,20 @@ pub fn shell(step: &Step) -> String {
     words.push(shell_word(&step.program.display().to_string()));
     words.extend(step.arguments.iter().map(|argument| shell_word(argument)));
     words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_before_the_last_lines_are_shown_if_those_tell_none() {
+        let warnings = "a.c:9:1: warning: unused\n".repeat(LAST_LINES);
+        let errors = "u.h:1:1: error: unknown type\n".repeat(7);
+        let shown = first_errors(format!("make\n{errors}{warnings}").as_bytes());
+        assert_eq!(shown, format!("{}[...]\n", "u.h:1:1: error: unknown type\n".repeat(FIRST_ERRORS)));
+        assert_eq!(first_errors(format!("{errors}{warnings}u.h:2:1: error: again\n").as_bytes()), "");
+        assert_eq!(first_errors(format!("error.c\n{warnings}").as_bytes()), "");
+        assert_eq!(first_errors(b""), "");
+    }
 }
