@@ -93,14 +93,21 @@ fn misses_something(said: &str) -> bool {
     const LAST: usize = 12;
     let has = |line: &str, words: &[&str]| words.iter().any(|word| line.contains(word));
     // CMake ends with what is not found, behind which every target that wants it is listed.
-    let ends = said.lines().rev().take(LAST);
-    has(said, &["but they are set to NOTFOUND"])
-        || ends.into_iter().any(|line| {
-            let is_error = has(line, &["error", "ERROR", "Error"]);
-            let is_library = has(line, &["ependency", "ibrary", "lib", "eader", ".h:"]);
-            has(line, &["Could NOT find", "No package '"])
-                || is_error && is_library && has(line, &["not found", "missing", "required", "No such file"])
-        })
+    if has(said, &["but they are set to NOTFOUND"]) {
+        return true;
+    }
+    // What a script checks is no answer, unless it ends there: "checking for a terminal library... cannot find any".
+    let skipped = said.lines().count().saturating_sub(LAST);
+    let is_check = |line: &str| line.starts_with("checking ") && has(line, &["... no", "... yes"]);
+    let last: Vec<&str> = said.lines().skip(skipped).filter(|line| !is_check(line)).collect();
+    let is_end = last.iter().any(|line| has(line, &["error", "ERROR", "Error", "failed"]));
+    last.iter().any(|line| {
+        let is_library = has(line, &["ependency", "ibrar", "lib", "eader", ".h:", "-dev", "-config"]);
+        has(line, &["Could NOT find", "No package '"])
+            || is_end
+                && is_library
+                && has(line, &["not found", "was found", "annot find", "missing", "required", "No such file"])
+    })
 }
 
 /// The names behind one of these words.
@@ -185,6 +192,10 @@ mod tests {
                 "   used as include directory in directory /b\n".repeat(20)
             ),
             "configure: error: in `/b':\nNo package 'libpcre2-8' found\n",
+            "checking for tgetent in -ltermlib... no\nchecking for working terminal libraries... Cannot find terminal libraries - \
+             configure failed\n",
+            "checking for PCRE2... no\nconfigure: error: pcre2-config not found, install the pcre2-devel package\n",
+            "configure: error: \n  *** No curses lib was found.  Please install the curses header files\n",
             "a.c:1:10: fatal error: nobody-has-this.h: No such file or directory\ncompilation terminated.\n",
         ] {
             let told = advice(&spec(Allocator::Mimalloc), said);
@@ -194,6 +205,7 @@ mod tests {
             "a.c:3:1: error: unknown type name 'foo'\nmake: *** [Makefile:3: a.o] Error 1\n",
             "ERROR: Program 'nasm' not found or not executable\n",
             "make: *** No rule to make target 'all'.  Stop.\n",
+            "checking for initscr in -lcurses... no\nconfigure: error: cannot run C compiled programs\n",
         ] {
             assert_eq!(advice(&spec(Allocator::Mimalloc), said), None, "{said}");
         }
