@@ -180,7 +180,7 @@ complete -c underpin -n "__fish_underpin_using_subcommand build" -l as -d 'The w
 complete -c underpin -n "__fish_underpin_using_subcommand build" -l libc -d 'The C library: musl (the default), glibc, or glibc:VERSION for the oldest that it is to start on' -r
 complete -c underpin -n "__fish_underpin_using_subcommand build" -l linkage -d 'How it is linked: static, static-pie (the default with musl) or dynamic (the default with glibc)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand build" -l malloc -d 'The allocator: system, jemalloc, mimalloc or snmalloc; without it --goal chooses' -r
-complete -c underpin -n "__fish_underpin_using_subcommand build" -l goal -d 'What the allocator is chosen and set for' -r -f -a "speed\t'Large caches'
+complete -c underpin -n "__fish_underpin_using_subcommand build" -l goal -d 'What the allocator is chosen and set for' -r -f -a "speed\t'Large caches, and huge pages for large heaps'
 memory\t'The C library\'s own malloc: the least memory'
 balanced\t'Fast, with small caches'"
 complete -c underpin -n "__fish_underpin_using_subcommand build" -l overlay -d 'Replace musl\'s string functions by faster ones (on in static musl builds)' -r -f -a "on\t'On'
@@ -316,7 +316,7 @@ complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen
 gcc\t'gcc, musl\'s wrapper of it, or a cross gcc'
 clang\t'clang with lld'"
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from sdk" -l malloc -d 'The allocator: system, jemalloc, mimalloc or snmalloc; without it --goal chooses' -r
-complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from sdk" -l goal -d 'What the allocator is chosen and set for' -r -f -a "speed\t'Large caches'
+complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from sdk" -l goal -d 'What the allocator is chosen and set for' -r -f -a "speed\t'Large caches, and huge pages for large heaps'
 memory\t'The C library\'s own malloc: the least memory'
 balanced\t'Fast, with small caches'"
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from sdk" -l overlay -d 'Replace musl\'s string functions by faster ones (on in static musl programs)' -r -f -a "on\t'On'
@@ -463,7 +463,7 @@ complete -c underpin -n "__fish_underpin_using_subcommand bench" -l load-timeout
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l suite -d 'Compare the builds of --build (glibc,musl if not given) by suites of our own instead of a command: alloc, libc, os, system, cpu, or all' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l filter -d 'With --suite: only the row of this name; if there is none, those whose names have this text, or match it with `*` for any text. `SUITE:TEXT` is for one suite alone (may be repeated)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l target -d 'With --suite: build for another processor and run under its user emulation (qemu-user); the figures say so and are not compared' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l goal -d 'With --suite: what the allocators of static musl builds are chosen and set for, as in `underpin build` (balanced if not given)' -r -f -a "speed\t'Large caches'
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l goal -d 'With --suite: what the allocators of static musl builds are chosen and set for, as in `underpin build` (balanced if not given)' -r -f -a "speed\t'Large caches, and huge pages for large heaps'
 memory\t'The C library\'s own malloc: the least memory'
 balanced\t'Fast, with small caches'"
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l suite-source -d 'Measure the rows of a suite by the programs of the benchmark that it was made after, built from its sources in a folder of yours: libc-bench, lmbench, unixbench or coremark (may be repeated)' -r

@@ -196,7 +196,7 @@ pub enum Switch {
 /// What an allocator is chosen and set for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum GoalName {
-    /// Large caches
+    /// Large caches, and huge pages for large heaps
     Speed,
     /// The C library's own malloc: the least memory
     Memory,
