@@ -306,6 +306,27 @@ check_large(void)
       OURS(memset)(b + to, 'f', n);
       if (b[to - 1] != 'q' || b[to + n] != 'q') fail("memset beyond its end", n, to, 0);
       for (size_t i = 0; i < n; i++) if (b[to + i] != 'f') fail("memset", n, to, i);
+      /* One byte anywhere, or none. */
+      for (int is_there = 0; is_there < 2; is_there++) {
+        size_t place = chance((uint32_t)n);
+        char *found = is_there ? b + to + place : 0;
+        if (found) *found = 'h';
+        if (OURS(memchr)(b + to, 'h', n) != found) fail("memchr", n, to, place);
+        if (OURS(memrchr)(b + to, 'h', n) != found) fail("memrchr", n, to, place);
+        if (found) *found = 'f';
+      }
+      /* Where one way of searching ends and another goes on. */
+      for (size_t place = 0; place < 700; place++) {
+        char *first = b + to + place, *last = b + to + n - 1 - place;
+        int is_near = place < 70 && n <= 70001;
+        *first = 'h';
+        if (OURS(memchr)(b + to, 'h', n) != first) fail("memchr", n, to, place);
+        if (is_near && OURS(memrchr)(b + to, 'h', n) != first) fail("memrchr", n, to, place);
+        *first = 'f', *last = 'h';
+        if (OURS(memrchr)(b + to, 'h', n) != last) fail("memrchr", n, to, n - 1 - place);
+        if (is_near && OURS(memchr)(b + to, 'h', n) != last) fail("memchr", n, to, n - 1 - place);
+        *last = 'f';
+      }
       b[to + n] = 0, b[to - 1] = 'g';
       if (OURS(strlen)(b + to) != n || OURS(strchr)(b + to, 'g')) fail("strlen", n, to, 0);
       if (OURS(strrchr)(b + to, 'f') != b + to + n - 1 || OURS(memrchr)(b + to - 1, 'g', n) != b + to - 1) fail("strrchr", n, to, 0);
