@@ -55,7 +55,7 @@ pub fn plan(folder: &Path, context: &Context<'_>, is_autoconfs: bool) -> Result<
     let configure = Step::new("configure", PathBuf::from("/bin/sh"), arguments, &copy).with(variables.clone());
     let build = make::step(&copy, variables.clone(), no_manual(context).into_iter().collect())?;
     let mut steps = vec![configure, build.makes(copy.clone())];
-    if is_autoconfs || listed::make::may_be_asked(folder) {
+    if is_autoconfs || listed::make::may_be_asked(&listed::make::texts(folder)) {
         steps.push(make::question(&copy, variables, Vec::new(), context)?);
     }
     Ok(Planned {

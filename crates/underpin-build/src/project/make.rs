@@ -50,7 +50,7 @@ pub fn plan(folder: &Path, context: &Context<'_>) -> Result<Planned, BuildError>
     shared::is_plain(context, "make")?;
     let copy = shared::folder(context, "source");
     let text = makefile(folder).map(|path| shared::text(&path)).unwrap_or_default();
-    let below: Vec<String> = listed::make::makefiles(folder).iter().map(|path| shared::text(path)).collect();
+    let all = listed::make::texts(folder);
     let mut variables = shared::variables(context);
     if context.toolchain.cxx.is_none() {
         // Ours reports why there is none; this machine's own would link for another C library.
@@ -62,7 +62,7 @@ pub fn plan(folder: &Path, context: &Context<'_>) -> Result<Planned, BuildError>
         variables.iter().filter(|(name, _)| ["CC", "CXX", "AR", "RANLIB", "STRIP"].contains(&name.as_str()))
     {
         if !said(name) {
-            arguments.push(format!("{name}={path}{}", all_options(&text, &below, name)));
+            arguments.push(format!("{name}={path}{}", all_options(&text, &all, name)));
         }
     }
     if let Some(tool) = linker(&text, &variables).filter(|_| !said("LD")) {
@@ -75,7 +75,7 @@ pub fn plan(folder: &Path, context: &Context<'_>) -> Result<Planned, BuildError>
     let build = step(&copy, variables.clone(), arguments)?;
     let mut steps = vec![build.makes(copy.clone())];
     // Named targets may be less than what is installed, which make would then build first.
-    if context.words.iter().all(|word| is_variable(&word)) && listed::make::may_be_asked(folder) {
+    if context.words.iter().all(|word| is_variable(&word)) && listed::make::may_be_asked(&all) {
         steps.push(question(&copy, variables, asked, context)?);
     }
     Ok(Planned {
@@ -94,11 +94,11 @@ fn value<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     })
 }
 
-/// The options of the makefile itself, or else those that the makefiles below agree on: what is set on the command line wins in
-/// all of them.
-fn all_options(text: &str, below: &[String], name: &str) -> String {
+/// The options of the makefile itself, or else those on which all makefiles agree that set the variable: what the command line
+/// sets wins in each of them.
+fn all_options(text: &str, all: &[String], name: &str) -> String {
     let own = own_options(text, name);
-    let mut others = below.iter().filter(|text| value(text, name).is_some()).map(|text| own_options(text, name));
+    let mut others = all.iter().filter(|text| value(text, name).is_some()).map(|text| own_options(text, name));
     let first = others.next().unwrap_or_default();
     if own.is_empty() && others.all(|other| other == first) { first } else { own }
 }

@@ -51,19 +51,17 @@ fn names(word: &str, program: &Program) -> bool {
     }
 }
 
-/// Whether makefiles, or what they are made from, are in the sources, and none has a line which make would run even under `-n`
-/// and which does more than to call make.
-pub fn may_be_asked(sources: &Path) -> bool {
-    let files = makefiles(sources);
-    let is_active = |file: &PathBuf| has_active_line(&shared::text(file));
-    (1..MOST).contains(&files.len()) && !files.iter().any(is_active)
+/// Whether there are makefiles, as [`texts`] has them, and none has a line which make would run even under `-n` and which does
+/// more than to call make.
+pub fn may_be_asked(texts: &[String]) -> bool {
+    (1..MOST).contains(&texts.len()) && !texts.iter().any(|text| has_active_line(text))
 }
 
 /// The makefiles in a folder and below it, and what they are made from; of a large project not all.
-pub fn makefiles(sources: &Path) -> Vec<PathBuf> {
+pub fn texts(sources: &Path) -> Vec<String> {
     let mut files = Vec::new();
     collect(sources, DEPTH, &mut files);
-    files
+    files.iter().map(|path| shared::text(path)).collect()
 }
 
 fn collect(folder: &Path, depth: u8, found: &mut Vec<PathBuf>) {
