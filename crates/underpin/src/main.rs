@@ -21,6 +21,7 @@ mod packaged;
 mod plan;
 mod progress;
 mod screen;
+mod tool_terminal;
 mod trial;
 mod variants;
 mod welcome;

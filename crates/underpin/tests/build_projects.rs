@@ -60,6 +60,27 @@ fn a_makefile_keeps_the_options_of_its_compiler_and_the_sources_stay_as_they_are
 }
 
 #[test]
+fn on_a_terminal_a_tool_has_one_and_its_error_is_explained_all_the_same() {
+    need!("make", "musl-gcc", "script");
+    let fixture = Fixture::new();
+    put(&fixture, "p/Makefile", "prog: a.c\n\t@test -t 1 && test -t 2 && stty size <&2\n\t$(CC) -o prog a.c\n");
+    put(&fixture, "p/a.c", "#include <readline/readline.h>\nint main(void) { return 0; }\n");
+    let build = format!("stty rows 30 cols 71; {} build p -o out/", common::program());
+    let mut command = Command::new("script");
+    command
+        .args(["-qec", &build, "/dev/null"])
+        .current_dir(fixture.path())
+        .env("XDG_CACHE_HOME", fixture.join("cache"));
+    let output = Output::of(command.stdin(std::process::Stdio::null()).env("NO_COLOR", "1"));
+    assert_eq!(output.code, Some(2), "{}", output.stdout);
+    assert!(!output.stdout.contains("\r\r"), "{:?}", output.stdout);
+    assert!(output.stdout.contains("30 71"), "{}", output.stdout);
+    // Once by the compiler as it ran, and not again below it.
+    assert_eq!(output.stdout.matches("readline.h: No such file").count(), 1, "{}", output.stdout);
+    assert!(output.stdout.contains("readline/readline.h is this machine's own"), "{}", output.stdout);
+}
+
+#[test]
 fn a_makefile_below_keeps_what_it_says_behind_the_names_of_its_tools() {
     need!("make", "musl-gcc", "readelf");
     let fixture = Fixture::new();

@@ -3,6 +3,7 @@
 use crate::plan::BuildPlan;
 use crate::progress::Progress;
 use crate::screen::note;
+use crate::tool_terminal::{ToolTerminal, plain};
 use anyhow::{Context, bail};
 use bstr::ByteSlice;
 use std::collections::BTreeMap;
@@ -65,20 +66,21 @@ pub fn execute(plan: &Plan) -> anyhow::Result<Option<Outputs>> {
     let mut outputs = Outputs::default();
     for step in plan.steps() {
         let (output, log) = (plan.work.join("output"), plan.work.join("log"));
-        match start(plan, step, &output, &log)? {
+        let (end, was_shown) = start(plan, step, &output, &log)?;
+        match end {
             RunEnd::Exited(0) => {}
             RunEnd::Interrupted => return Ok(None),
             end => {
                 if matches!(end, RunEnd::Exited(_)) {
                     plan.finished();
                 }
-                bail!(failure(plan, step, end, &log));
+                bail!(failure(plan, step, end, &log, was_shown));
             }
         }
         let text = if step.captured { fs::read(&output)?.to_str_lossy().into_owned() } else { String::new() };
         outputs.add(&text, step.makes.as_deref());
         // A step whose output is read asks a tool something: what it says beside is not about the build.
-        if !step.captured {
+        if !step.captured && !was_shown {
             outputs.said(&last_lines(&fs::read(&log).unwrap_or_default()));
         }
     }
@@ -86,20 +88,19 @@ pub fn execute(plan: &Plan) -> anyhow::Result<Option<Outputs>> {
     Ok(if end_requests() > 0 { None } else { Some(outputs) })
 }
 
-/// Runs a command. Its output goes to the terminal, or into a log whose end is shown if it fails.
-fn start(plan: &Plan, step: &Step, output: &Path, log: &Path) -> anyhow::Result<RunEnd> {
-    let on_terminal = io::stderr().is_terminal();
+/// Runs a command: how it ended, and whether the user has seen what it said. That goes into a log, and to the terminal if there
+/// is one.
+fn start(plan: &Plan, step: &Step, output: &Path, log: &Path) -> anyhow::Result<(RunEnd, bool)> {
     let created = |path: &Path| File::create(path).with_context(|| format!("cannot write {}", path.display()));
     let log = created(log)?;
-    let error = if on_terminal { None } else { Some(OwnedFd::from(log.try_clone()?)) };
+    // Without pseudo-terminals a tool has none, and a user reads what it said if it fails.
+    let on_terminal = io::stderr().is_terminal();
+    let terminal = on_terminal.then(|| log.try_clone().and_then(ToolTerminal::new).ok()).flatten();
+    let messages = || terminal.as_ref().map_or_else(|| Ok(log.try_clone()?.into()), ToolTerminal::stream);
     // Standard output is reserved for us: what a tool prints belongs beside its messages.
-    let output = match (step.captured, on_terminal) {
-        (true, _) => OwnedFd::from(created(output)?),
-        (false, true) => rustix_stderr()?,
-        (false, false) => OwnedFd::from(log),
-    };
+    let output = if step.captured { OwnedFd::from(created(output)?) } else { messages()? };
     let input = Some(OwnedFd::from(File::open("/dev/null")?));
-    let streams = Streams { input, output: Some(output), error };
+    let streams = Streams { input, output: Some(output), error: Some(messages()?) };
     let mut environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
     for (name, value) in plan.environment.iter().chain(&step.environment) {
         environment.insert(name.into(), value.into());
@@ -112,14 +113,13 @@ fn start(plan: &Plan, step: &Step, output: &Path, log: &Path) -> anyhow::Result<
     let progress = if step.slow { Progress::words() } else { Progress::hidden() };
     progress.say(format!("{} ...", step.words));
     let spawn = Spawn::new(program, &words, &environment, streams)?.in_directory(Some(&step.directory))?;
-    let run = spawn.run(&[], Limits { timeout: None, requests: 1 })?;
-    Ok(run.end)
-}
-
-/// A copy of standard error, for another program's output.
-fn rustix_stderr() -> io::Result<OwnedFd> {
-    use std::os::fd::AsFd;
-    io::stderr().as_fd().try_clone_to_owned()
+    let run = spawn.run(&[], Limits { timeout: None, requests: 1 });
+    drop(spawn);
+    let was_shown = terminal.is_some();
+    if let Some(terminal) = terminal {
+        terminal.finish();
+    }
+    Ok((run?.end, was_shown))
 }
 
 fn last_lines(said: &[u8]) -> String {
@@ -140,15 +140,15 @@ fn first_errors(said: &[u8]) -> String {
     if errors.is_empty() { errors } else { format!("{errors}[...]\n") }
 }
 
-/// What failed, the tool's own last lines, and the command to repeat it.
-fn failure(plan: &Plan, step: &Step, end: RunEnd, log: &Path) -> String {
+/// What failed, the tool's own last lines unless they were shown, and the command to repeat it.
+fn failure(plan: &Plan, step: &Step, end: RunEnd, log: &Path, was_shown: bool) -> String {
     let how = match end {
         RunEnd::Exited(code) => format!("exit status {code}"),
         RunEnd::Signalled(signal) => format!("signal {signal}"),
         _ => "no end".to_owned(),
     };
-    let said = fs::read(log).unwrap_or_default();
-    let last = last_lines(&said);
+    let said = plain(&fs::read(log).unwrap_or_default());
+    let last = if was_shown { String::new() } else { last_lines(&said) };
     let told = if last.is_empty() { String::new() } else { format!(":\n{}{last}\n", first_errors(&said)) };
     // Repeating a refused command would be refused again: then the advice is the other way.
     let said = said.to_str_lossy();
