@@ -13,6 +13,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
+use underpin_sys::end_requests;
 
 /// Linux's limits for a path and for one name in it.
 const LONGEST_PATH: usize = 4095;
@@ -59,8 +60,11 @@ impl Content {
     /// Writes all bytes somewhere; `to` names the place in errors.
     ///
     /// # Errors
-    /// If the file of the host has another size than before, or one of the two files fails.
+    /// If the file of the host has another size than before, one of the two files fails, or this process was asked to end.
     pub fn copy(&self, out: &mut dyn io::Write, to: &Path) -> Result<(), ImageError> {
+        if end_requests() > 0 {
+            return Err(ImageError::Interrupted);
+        }
         match self {
             Content::Bytes(bytes) => out.write_all(bytes).map_err(ImageError::io(to)),
             Content::Host { path, size } => {
@@ -71,6 +75,9 @@ impl Content {
                     done += read as u64;
                     if read == 0 || done > *size {
                         break;
+                    }
+                    if end_requests() > 0 {
+                        return Err(ImageError::Interrupted);
                     }
                     out.write_all(&buffer[..read]).map_err(ImageError::io(to))?;
                 }

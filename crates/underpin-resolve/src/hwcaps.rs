@@ -6,6 +6,8 @@
 use crate::libc_version::LibcVersion;
 use bstr::BString;
 use std::str::FromStr;
+#[cfg(target_arch = "x86_64")]
+use std::sync::OnceLock;
 use underpin_elf::IsaLevel;
 
 /// The processor, as far as loaders distinguish processors.
@@ -30,12 +32,13 @@ impl Default for Processor {
 }
 
 impl Processor {
-    /// The processor of this machine.
+    /// The processor of this machine, asked once: in a virtual machine each CPUID takes microseconds.
     #[must_use]
     pub fn native() -> Processor {
         #[cfg(target_arch = "x86_64")]
         {
-            x86::detect()
+            static NATIVE: OnceLock<Processor> = OnceLock::new();
+            *NATIVE.get_or_init(x86::detect)
         }
         #[cfg(not(target_arch = "x86_64"))]
         {
@@ -77,7 +80,7 @@ mod x86 {
         let leaf = __cpuid(0);
         let intel = (leaf.ebx, leaf.edx, leaf.ecx) == (0x756e_6547, 0x4965_6e69, 0x6c65_746e);
         let conflict = has!("avx512cd");
-        // In a virtual machine each CPUID takes microseconds; only Xeon Phi has the features tested here.
+        // Only Xeon Phi has the features tested here.
         let extended = if intel && conflict && leaf.eax >= 7 { __cpuid_count(7, 0).ebx } else { 0 };
         let (prefetch, exponential) = (extended & (1 << 26) != 0, extended & (1 << 27) != 0);
         Processor {

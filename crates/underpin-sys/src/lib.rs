@@ -50,7 +50,7 @@ pub use replace::{Replace, Watched};
 pub use seccomp::{CallFilter, NATIVE_AUDIT_ARCH};
 pub use signals::IgnoreInterrupts;
 pub use spawn::{Run, RunEnd, Spawn, Started, Streams, Usage};
-pub use supervise::{Supervised, supervise, supervise_twice};
+pub use supervise::{Supervised, supervise, supervise_twice, work_alone};
 pub use units::Nanos;
 pub use wait::{Reported, Stop, wait_any, wait_for};
 pub use watchdog::Watchdog;

@@ -97,6 +97,15 @@ pub fn supervise_twice() -> Result<Supervised, SysError> {
     }
 }
 
+/// For work that starts no process, and needs no supervisor: from now on signals that ask for an end are counted
+/// ([`crate::end_requests`]) and end nothing by themselves.
+///
+/// # Errors
+/// Whatever `sigaction` reports.
+pub fn work_alone() -> Result<(), SysError> {
+    count_end_requests(0)
+}
+
 /// Whether this worker was forked by [`supervise`], which forks nothing if there are threads.
 fn is_followed() -> bool {
     std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count) == 1

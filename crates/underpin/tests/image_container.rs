@@ -6,8 +6,12 @@ mod common;
 
 use common::{says, underpin};
 use serde_json::Value;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
+use std::process::Stdio;
+use std::thread::sleep;
+use std::time::Duration;
 use underpin_test_support::{Fixture, Output, need, skip};
 
 fn build(dir: &Fixture, args: &[&str]) -> Output {
@@ -74,6 +78,32 @@ fn the_image_of_a_program_runs_as_its_user_with_nothing_else() {
         );
         assert!(!dir.join(&bundle).join("rootfs/init").exists() && !dir.join(&bundle).join("rootfs/bin/sh").exists());
     }
+}
+
+#[test]
+fn a_signal_ends_the_writing_and_leaves_nothing() {
+    need!("cc");
+    let dir = fixture();
+    // More than is compressed within any patience.
+    fs::File::create(dir.join("large")).unwrap().set_len(1 << 40).unwrap();
+    for (signal, code) in [("INT", 130), ("TERM", 143)] {
+        let mut command =
+            underpin(["image", "build", "static", "--target", "oci", "--add", "large:/large", "-o", "out"]);
+        let mut child = command.current_dir(dir.path()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let is_begun = || fs::read_dir(dir.path()).unwrap().any(|entry| is_temporary(&entry.unwrap().file_name()));
+        while !is_begun() {
+            assert_eq!(child.try_wait().unwrap(), None, "it has ended");
+            sleep(Duration::from_millis(5));
+        }
+        dir.must("kill", [&format!("-{signal}"), &child.id().to_string()]);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(!is_begun() && !dir.join("out").exists(), "{signal}");
+    }
+}
+
+fn is_temporary(name: &OsStr) -> bool {
+    name.to_string_lossy().starts_with(".underpin-")
 }
 
 #[test]

@@ -48,5 +48,6 @@ pub fn plan(image: &Image, target: Target) -> Result<Plan, ImageError> {
         packages: Vec::new(),
         installed: Vec::new(),
         owners: BTreeMap::new(),
+        known: crate::doctor::Known::default(),
     })
 }

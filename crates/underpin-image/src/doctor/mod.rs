@@ -13,8 +13,8 @@ mod stores;
 
 pub use extras::{Extra, ExtraKind};
 pub use needs::{Need, Subject, needs_of};
-pub use objects::Object;
 pub(crate) use objects::Objects;
+pub use objects::{Known, Object};
 pub(crate) use stores::{account, spellings};
 
 use crate::oci::Image;
@@ -153,11 +153,17 @@ impl<'a> View<'a> {
 /// Looks at an image: at the programs named, or else at what its configuration starts, or else at all.
 #[must_use]
 pub fn diagnose(image: &Image, named: &[BString]) -> Diagnosis {
+    diagnose_known(image, named, Known::default())
+}
+
+/// [`diagnose`] of an image of which some files were read before.
+#[must_use]
+pub fn diagnose_known(image: &Image, named: &[BString], known: Known) -> Diagnosis {
     let view = View::new(image);
     let mut out = Diagnosis::default();
     let mut findings = Vec::new();
     let starts = started::programs(&view, named, &mut findings, &mut out);
-    let objects = Objects::new(&image.files);
+    let objects = Objects::new(&image.files, known);
     let resolver = underpin_resolve::Resolver::new(&image.files, view.loader_environment());
     for path in &starts {
         let closure = match resolver.resolve(path.as_ref(), underpin_resolve::Depth::Findings) {

@@ -44,6 +44,19 @@ pub struct Object {
     /// What a loader reads.
     pub elf: Elf,
     details: Option<Details>,
+    /// Where each text was found that was looked for: the same are looked for again where what is missing is told.
+    found: RefCell<HashMap<(Pattern, String), Option<u64>>>,
+}
+
+/// What around a text makes it the one that is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Pattern {
+    /// Anything.
+    Text,
+    /// A whole string of C: NUL before it, or the begin of the file, and NUL behind it.
+    Whole,
+    /// The begin of a string of C: NUL before it.
+    Begin,
 }
 
 impl Object {
@@ -53,7 +66,7 @@ impl Object {
         let bytes = root.read(path, LIMIT).ok()?;
         let elf = Elf::read(&bytes).ok()?;
         let details = Details::read(&bytes, &elf).ok();
-        Some(Object { path: path.into(), bytes, elf, details })
+        Some(Object { path: path.into(), bytes, elf, details, found: RefCell::default() })
     }
 
     fn name(&self) -> &[u8] {
@@ -102,21 +115,35 @@ impl Object {
 
     /// Where a text is.
     pub(super) fn text(&self, text: &str) -> Option<u64> {
-        memmem::find(&self.bytes, text.as_bytes()).map(|at| at as u64)
+        self.find(Pattern::Text, text)
     }
 
     /// Where a text is that ends with NUL and begins after one: a whole string of C.
     pub(super) fn whole(&self, text: &str) -> Option<u64> {
-        let ended = [text.as_bytes(), &[0]].concat();
-        let begins = |at: &usize| *at == 0 || self.bytes.get(at - 1) == Some(&0);
-        memmem::find_iter(&self.bytes, &ended).find(begins).map(|at| at as u64)
+        self.find(Pattern::Whole, text)
     }
 
     /// A whole string of C that begins so.
     pub(super) fn begins(&self, start: &str) -> Option<(u64, &BStr)> {
-        let begun = [&[0], start.as_bytes()].concat();
-        let at = memmem::find(&self.bytes, &begun)? + 1;
-        Some((at as u64, self.string_at(at)))
+        let at = self.find(Pattern::Begin, start)?;
+        Some((at, self.string_at(usize::try_from(at).ok()?)))
+    }
+
+    fn find(&self, pattern: Pattern, text: &str) -> Option<u64> {
+        let mut found = self.found.borrow_mut();
+        *found.entry((pattern, text.to_owned())).or_insert_with(|| self.search(pattern, text.as_bytes()))
+    }
+
+    fn search(&self, pattern: Pattern, text: &[u8]) -> Option<u64> {
+        let at = match pattern {
+            Pattern::Text => memmem::find(&self.bytes, text),
+            Pattern::Whole => {
+                let begins = |at: &usize| *at == 0 || self.bytes.get(at - 1) == Some(&0);
+                memmem::find_iter(&self.bytes, &[text, &[0]].concat()).find(begins)
+            }
+            Pattern::Begin => memmem::find(&self.bytes, &[&[0], text].concat()).map(|at| at + 1),
+        };
+        at.map(|at| at as u64)
     }
 
     /// Whole strings that end so.
@@ -133,24 +160,43 @@ impl Object {
     }
 }
 
+/// Files that were read and searched, by where they are in the image: a plan reads them, and need not have them read again.
+#[derive(Clone, Debug, Default)]
+pub struct Known(RefCell<HashMap<BString, Option<Rc<Object>>>>);
+
+impl Known {
+    /// All of them, so that nothing keeps their memory but who asks.
+    #[must_use]
+    pub fn take(&self) -> Known {
+        Known(RefCell::new(self.0.take()))
+    }
+}
+
 /// The files that were read: a library is read once for all programs.
 pub(crate) struct Objects<'a> {
     root: &'a dyn Root,
-    known: RefCell<HashMap<BString, Option<Rc<Object>>>>,
+    known: Known,
 }
 
 impl<'a> Objects<'a> {
-    pub(crate) fn new(root: &'a dyn Root) -> Objects<'a> {
-        Objects { root, known: RefCell::default() }
+    /// With files that are known to be in this root.
+    pub(crate) fn new(root: &'a dyn Root, known: Known) -> Objects<'a> {
+        Objects { root, known }
     }
 
     pub(crate) fn get(&self, path: &BStr) -> Option<Rc<Object>> {
-        let mut known = self.known.borrow_mut();
+        let mut known = self.known.0.borrow_mut();
         known.entry(path.into()).or_insert_with(|| Object::read(self.root, path).map(Rc::new)).clone()
     }
 
     /// Gives the memory of a program back: nothing else maps it.
     pub(crate) fn forget(&self, path: &BStr) {
-        self.known.borrow_mut().remove(path.as_bstr());
+        self.known.0.borrow_mut().remove(path.as_bstr());
+    }
+
+    /// What was read. What was not there may be by now.
+    pub(crate) fn known(self) -> Known {
+        self.known.0.borrow_mut().retain(|_, object| object.is_some());
+        self.known
     }
 }

@@ -4,6 +4,7 @@
 use super::gzip::Gzip;
 use crate::tree::{Content, DeviceClass, Entry, Kind, Tree};
 use crate::{ImageError, OciError};
+use libdeflater::CompressionLvl;
 use sha2::{Digest, Sha256};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -11,8 +12,12 @@ use std::path::Path;
 use tar::{EntryType, Header};
 
 const BLOCK: usize = 512;
-/// Of the compression.
-const LEVEL: u32 = 4;
+/// Levels of the compression, as libdeflate counts. For a small image somebody waits, and the level costs more than it saves: 5
+/// gives 3 % fewer bytes than 2 in a quarter more time. What is larger is sent more often than built.
+const SMALL_LEVEL: i32 = 2;
+const LEVEL: i32 = 5;
+/// Bytes of files in a small image.
+const SMALL: u64 = 4 << 20;
 /// Names in a header (tar(5)).
 const NAME: usize = 100;
 /// The name that GNU's tar gives to entries that hold a long name.
@@ -28,17 +33,24 @@ pub(super) struct Layer {
     pub size: u64,
 }
 
-/// Writes a tree as a layer.
-pub(super) fn write(tree: &Tree, out: &mut dyn Write, to: &Path) -> Result<Layer, OciError> {
-    let io = |error| OciError::Tree(ImageError::Io { path: to.to_owned(), source: error });
+/// For all layers of one image.
+pub(super) fn gzip<'t>(layers: impl IntoIterator<Item = &'t Tree>) -> Gzip {
+    let size = |(_, entry): (&Path, &Entry)| if let Kind::File(content) = &entry.kind { content.size() } else { 0 };
+    let size: u64 = layers.into_iter().flat_map(Tree::entries).map(size).sum();
+    let level = if size < SMALL { SMALL_LEVEL } else { LEVEL };
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let gzip = Gzip::new(Hashing::new(out), LEVEL, processors).map_err(io)?;
-    let mut tar = BufWriter::with_capacity(1 << 16, Hashing::new(gzip));
+    Gzip::new(CompressionLvl::new(level).unwrap_or_default(), processors, size)
+}
+
+/// Writes a tree as a layer.
+pub(super) fn write(tree: &Tree, gzip: &mut Gzip, out: &mut dyn Write, to: &Path) -> Result<Layer, OciError> {
+    let io = |error| OciError::Tree(ImageError::Io { path: to.to_owned(), source: error });
+    let mut tar = BufWriter::with_capacity(1 << 16, Hashing::new(gzip.to(Hashing::new(out))));
     entries(tree, &mut tar, to)?;
     tar.write_all(&[0; 2 * BLOCK]).map_err(io)?;
     let tar = tar.into_inner().map_err(|error| io(error.into_error()))?;
-    let (gzip, diff_id, _) = tar.done();
-    let (_, digest, size) = gzip.finish().map_err(io)?.done();
+    let (compressed, diff_id, _) = tar.done();
+    let (_, digest, size) = compressed.finish().map_err(io)?.done();
     Ok(Layer { diff_id, digest, size })
 }
 

@@ -5,6 +5,7 @@
 
 use super::document::{CONFIG, Configuration, Descriptor, History, INDEX, Index, LAYER, MANIFEST};
 use super::document::{Manifest, Platform, REFERENCE, RootFs, Runtime};
+use super::gzip::Gzip;
 use super::{Config, OciError, layer, times};
 use crate::tree::{Content, Tree};
 use serde::Serialize;
@@ -83,10 +84,9 @@ fn beside(target: &Path) -> Result<TempDir, OciError> {
 /// Puts the finished folder in place; what was there is moved aside first and removed last.
 fn install_folder(folder: TempDir, target: &Path) -> Result<(), OciError> {
     fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).map_err(OciError::io(folder.path()))?;
-    let old = beside(target)?;
-    let aside = old.path().join("old");
-    if fs::symlink_metadata(target).is_ok() {
-        fs::rename(target, &aside).map_err(OciError::io(target))?;
+    let old = fs::symlink_metadata(target).is_ok().then(|| beside(target)).transpose()?;
+    if let Some(old) = &old {
+        fs::rename(target, old.path().join("old")).map_err(OciError::io(target))?;
     }
     fs::rename(folder.path(), target).map_err(OciError::io(target))?;
     // Nothing is left under its own name.
@@ -123,8 +123,9 @@ fn layout(layers: &[(String, Tree)], settings: &Settings, folder: &Path) -> Resu
     }
     let created = times::rfc3339(settings.time);
     let (mut descriptors, mut diff_ids, mut history) = (Vec::new(), Vec::new(), Vec::new());
+    let mut gzip = layer::gzip(layers.iter().map(|(_, tree)| tree));
     for (made_by, tree) in layers {
-        let (layer, descriptor) = blob_of_layer(tree, &blobs)?;
+        let (layer, descriptor) = blob_of_layer(tree, &mut gzip, &blobs)?;
         descriptors.push(descriptor);
         diff_ids.push(layer.diff_id);
         history.push(History { created: Some(created.clone()), created_by: Some(made_by.clone()) });
@@ -164,10 +165,10 @@ fn configuration(settings: &Settings, created: String, history: Vec<History>, di
     }
 }
 
-fn blob_of_layer(tree: &Tree, blobs: &Path) -> Result<(layer::Layer, Descriptor), OciError> {
+fn blob_of_layer(tree: &Tree, gzip: &mut Gzip, blobs: &Path) -> Result<(layer::Layer, Descriptor), OciError> {
     let path = blobs.join("layer");
     let mut file = BufWriter::new(File::create(&path).map_err(OciError::io(&path))?);
-    let layer = layer::write(tree, &mut file, &path)?;
+    let layer = layer::write(tree, gzip, &mut file, &path)?;
     let file = file.into_inner().map_err(|error| OciError::io(&path)(error.into_error()))?;
     file.set_permissions(Permissions::from_mode(0o644)).map_err(OciError::io(&path))?;
     fs::rename(&path, blobs.join(hex(&layer.digest))).map_err(OciError::io(&path))?;

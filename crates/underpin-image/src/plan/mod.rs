@@ -9,6 +9,7 @@ mod planner;
 pub use layers::{LayerPer, layered};
 pub use needs::Provision;
 
+use crate::doctor::Known;
 use crate::installed::{self, Installed};
 use crate::{Content, ImageError, Kind, Target, Tree};
 use base::base;
@@ -169,6 +170,8 @@ pub struct Plan {
     pub installed: Vec<Installed>,
     /// Name and version of the package that a file is from, if that is known: by path, without a slash in front.
     pub owners: BTreeMap<PathBuf, String>,
+    /// The files of a container that were searched for what they open.
+    pub known: Known,
 }
 
 impl Plan {
@@ -185,10 +188,10 @@ impl Plan {
         let programs = recipe.programs.iter().map(|program| planner.program(program)).collect::<Result<Vec<_>, _>>()?;
         recipe.included.iter().try_for_each(|included| planner.include(included))?;
         planner.close_included()?;
-        match &recipe.around {
+        let known = match &recipe.around {
             Around::Container(surroundings) => needs::provide(&mut planner, &programs, surroundings)?,
-            Around::Machine => planner.usual_files()?,
-        }
+            Around::Machine => planner.usual_files().map(|()| Known::default())?,
+        };
         planner.confirm(&programs)?;
         let Some(command) = programs.first().cloned() else { return Err(ImageError::NoProgram) };
         let (mut tree, mut reasons, remarks) = planner.done();
@@ -205,6 +208,7 @@ impl Plan {
             packages: Vec::new(),
             installed: Vec::new(),
             owners: BTreeMap::new(),
+            known,
         };
         plan.look_up(recipe.sysroot.as_deref().unwrap_or(Path::new("/")));
         Ok(plan)

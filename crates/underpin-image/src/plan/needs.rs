@@ -4,7 +4,7 @@
 use super::planner::{Planner, closure};
 use super::{Because, Included, Source, Surroundings};
 use crate::ImageError;
-use crate::doctor::{LackKind, Need, Objects, Subject, needs_of, spellings};
+use crate::doctor::{Known, LackKind, Need, Objects, Subject, needs_of, spellings};
 use crate::root::GuestRoot;
 use crate::tree::{Content, Entry};
 use bstr::BString;
@@ -36,18 +36,19 @@ const SERVICES: &str = "/etc/nsswitch.conf";
 const SERVICES_TEXT: &[u8] = b"passwd: files\ngroup: files\nhosts: files dns\n";
 const LOCALES: &str = "/usr/lib/locale";
 
-/// Adds what the programs and the included files need, unless it is there or left out.
+/// Adds what the programs and the included files need, unless it is there or left out. The files that were searched for it.
 pub(super) fn provide(
     planner: &mut Planner<'_>,
     programs: &[PathBuf],
     surroundings: &Surroundings,
-) -> Result<(), ImageError> {
+) -> Result<Known, ImageError> {
     let facts = Facts::new(planner, programs)?;
     let mut provider = Provider { planner, surroundings, library: facts.library, version: facts.version };
     for need in &facts.needs {
         provider.serve(need)?;
     }
-    provider.temporary()
+    provider.temporary()?;
+    Ok(facts.known)
 }
 
 /// What the files of an image say.
@@ -57,12 +58,13 @@ struct Facts {
     /// Of glibc: libc.so.6, and its version.
     library: Option<PathBuf>,
     version: Option<LibcVersion>,
+    known: Known,
 }
 
 impl Facts {
     fn new(planner: &Planner<'_>, programs: &[PathBuf]) -> Result<Facts, ImageError> {
         let root = GuestRoot { tree: &planner.tree, host: None };
-        let objects = Objects::new(&root);
+        let objects = Objects::new(&root, Known::default());
         let mut facts = Facts::default();
         let mut is_glibc = false;
         for place in programs {
@@ -95,6 +97,7 @@ impl Facts {
             objects.forget(name.as_ref());
             facts.take(needs);
         }
+        facts.known = objects.known();
         Ok(facts)
     }
 

@@ -355,6 +355,12 @@ impl ImageBuildArgs {
         target.formats().iter().find(named).copied()
     }
 
+    /// Whether a program of the user's or a compiler may be started for it.
+    pub fn starts_processes(&self) -> bool {
+        let only_files = self.is_container() && self.libc.is_none();
+        !only_files || self.app.is_some() || self.malloc.is_some() || self.fips.is_some()
+    }
+
     /// Whether it is for containers.
     pub fn is_container(&self) -> bool {
         self.target.as_ref().is_some_and(|name| name.starts_with("oci"))

@@ -49,7 +49,8 @@ pub fn machine(build: &ImageBuildPlan) -> anyhow::Result<(Kernel, Built)> {
 fn contained(build: &ImageBuildPlan, container: &Container) -> anyhow::Result<ImageBuildDocument> {
     let layers = layered(&build.plan, container.layer_per)?;
     let trees = layers.iter().map(|(_, tree)| tree);
-    let diagnosis = doctor::diagnose(&oci::planned(trees, &container.settings.config, &build.folder), &[]);
+    let image = oci::planned(trees, &container.settings.config, &build.folder);
+    let diagnosis = doctor::diagnose_known(&image, &[], build.plan.known.take());
     let layers: Vec<_> =
         layers.into_iter().map(|(name, tree)| (format!("underpin image build: {name}"), tree)).collect();
     let written = oci::write(&layers, &container.settings, &build.folder, container.output, container.replace)?;
