@@ -1,6 +1,6 @@
 //! What a failed build's own words show that its user could do.
 
-use crate::{Allocator, Spec};
+use crate::{Allocator, CLibrary, Spec};
 use std::path::Path;
 
 /// Functions of jemalloc beyond malloc's own (jemalloc(3)).
@@ -25,6 +25,26 @@ const UNDEFINED: [&str; 2] = ["undefined reference to `", "undefined symbol: "];
 const NO_LIBRARY: [&str; 3] =
     ["cannot find -l", "unable to find library -l", "unable to find dynamic system library '"];
 
+/// Headers that glibc has and musl has not, and what has them for musl.
+const GLIBC_HEADERS: [(&str, &str); 7] = [
+    ("argp.h", "argp-standalone"),
+    ("execinfo.h", "libexecinfo or libunwind"),
+    ("error.h", "an error.h of its own"),
+    ("fts.h", "musl-fts"),
+    ("obstack.h", "musl-obstack"),
+    ("sys/cdefs.h", "a sys/cdefs.h of its own (Alpine's bsd-compat-headers)"),
+    ("sys/queue.h", "a sys/queue.h of its own (Alpine's bsd-compat-headers)"),
+];
+/// The same of functions, by how their names begin.
+const GLIBC_FUNCTIONS: [(&str, &str); 4] = [
+    ("argp_", "argp-standalone"),
+    ("backtrace", "libexecinfo or libunwind"),
+    ("fts_", "musl-fts"),
+    ("_obstack_", "musl-obstack"),
+];
+/// Macros of glibc's sys/cdefs.h, which all of its headers include, for declarations.
+const GLIBC_MACROS: [&str; 3] = ["__BEGIN_DECLS", "__END_DECLS", "__THROW"];
+
 /// Where this machine's own headers are: configurations look there by themselves.
 const OWN_HEADERS: [&str; 2] = ["/usr/include", "/usr/local/include"];
 
@@ -32,7 +52,10 @@ const OWN_HEADERS: [&str; 2] = ["/usr/include", "/usr/local/include"];
 #[must_use]
 pub fn advice(spec: &Spec, said: &str) -> Option<String> {
     let is_own = |header: &str| OWN_HEADERS.iter().any(|folder| Path::new(folder).join(header).exists());
-    of_allocator(spec, said).or_else(|| of_header(spec, said, &is_own)).or_else(|| of_library(spec, said))
+    of_allocator(spec, said)
+        .or_else(|| of_glibc(spec, said))
+        .or_else(|| of_header(spec, said, &is_own))
+        .or_else(|| of_library(spec, said))
 }
 
 /// The program calls an allocator by its own functions, and another one was to be linked in.
@@ -46,6 +69,38 @@ fn of_allocator(spec: &Spec, said: &str) -> Option<String> {
              the C library's malloc"
         )
     })
+}
+
+/// Something of glibc alone: a header, a macro of its headers, or a function.
+fn of_glibc(spec: &Spec, said: &str) -> Option<String> {
+    if spec.libc != CLibrary::Musl {
+        return None;
+    }
+    const OTHERWISE: &str = "build on glibc (`--libc glibc`)";
+    let of_header = || {
+        let found = said.lines().filter_map(missing_header);
+        let (header, library) =
+            found.filter_map(|header| GLIBC_HEADERS.iter().find(|(name, _)| *name == header)).next()?;
+        Some(format!("{header} is glibc's, and musl has none: {OTHERWISE}, or bring {library} for musl"))
+    };
+    let of_function = || {
+        let name =
+            named(said, &UNDEFINED).find(|name| GLIBC_FUNCTIONS.iter().any(|(start, _)| name.starts_with(start)))?;
+        let (_, library) = GLIBC_FUNCTIONS.iter().find(|(start, _)| name.starts_with(start))?;
+        Some(format!("{name} is glibc's, and musl has none: {OTHERWISE}, or bring {library} for musl"))
+    };
+    let of_macro = || {
+        let quoted =
+            |name: &str| ["'", "‘", "`"].iter().any(|quote| said.contains(&format!("unknown type name {quote}{name}")));
+        let name = GLIBC_MACROS.into_iter().find(|name| quoted(name))?;
+        let other = GLIBC_MACROS.into_iter().filter(|other| said.contains(other)).map(|name| format!("-D{name}="));
+        let words: Vec<String> = other.collect();
+        Some(format!(
+            "{name} is a macro of glibc's own headers, which musl has not: {OTHERWISE}, or define it (behind `--`: CFLAGS='-O2 {}')",
+            words.join(" ")
+        ))
+    };
+    of_header().or_else(of_macro).or_else(of_function)
 }
 
 /// A header that a configuration took for granted because this machine has it. What the compiler reports is no question of a
@@ -99,7 +154,9 @@ fn misses_something(said: &str) -> bool {
     // What a script checks is no answer, unless it ends there: "checking for a terminal library... cannot find any".
     let skipped = said.lines().count().saturating_sub(LAST);
     let is_check = |line: &str| line.starts_with("checking ") && has(line, &["... no", "... yes"]);
-    let last: Vec<&str> = said.lines().skip(skipped).filter(|line| !is_check(line)).collect();
+    // "lib/a.h:1:2: warning: 'switch' missing 'default'" is about no library.
+    let is_other = |line: &str| is_check(line) || line.contains("warning: ");
+    let last: Vec<&str> = said.lines().skip(skipped).filter(|line| !is_other(line)).collect();
     let is_end = last.iter().any(|line| has(line, &["error", "ERROR", "Error", "failed"]));
     last.iter().any(|line| {
         let is_library = has(line, &["ependency", "ibrar", "lib", "eader", ".h:", "-dev", "-config"]);
@@ -120,7 +177,7 @@ fn named<'t>(said: &'t str, before: &'t [&str]) -> impl Iterator<Item = &'t str>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CLibrary, Goal, Linkage, Processor};
+    use crate::{Goal, Linkage, Processor};
 
     fn spec(allocator: Allocator) -> Spec {
         Spec {
@@ -209,5 +266,25 @@ mod tests {
         ] {
             assert_eq!(advice(&spec(Allocator::Mimalloc), said), None, "{said}");
         }
+    }
+
+    #[test]
+    fn what_only_glibc_has_is_told_with_what_has_it_for_musl() {
+        let musl = spec(Allocator::System);
+        let glibc = Spec { libc: CLibrary::Glibc(None), ..spec(Allocator::System) };
+        let decls =
+            "u.h:30:1: error: unknown type name ‘__BEGIN_DECLS’\nu.h:37:12: error: expected ‘;’\n   37 | __END_DECLS\n";
+        for (said, told) in [
+            ("a.c:1:10: fatal error: argp.h: No such file or directory\n", "bring argp-standalone"),
+            ("a.c:1:10: fatal error: 'sys/queue.h' file not found\n", "bring a sys/queue.h"),
+            ("/usr/bin/ld: a.c:9: undefined reference to `fts_open'\n", "fts_open is glibc's"),
+            (decls, "-D__BEGIN_DECLS= -D__END_DECLS="),
+        ] {
+            let advice = advice(&musl, said).unwrap();
+            assert!(advice.contains(told) && advice.contains("--libc glibc"), "{advice}");
+            assert!(!super::advice(&glibc, said).is_some_and(|advice| advice.contains("glibc's")), "{said}");
+        }
+        let other = "lib/a.h:9:1: warning: 'switch' missing 'default' label\ngmake: *** [Makefile:1: all] Error 2\n";
+        assert_eq!(advice(&musl, other), None);
     }
 }

@@ -4,7 +4,7 @@
 //! Arguments after `--` go to `configure`. For another processor it gets `--host` and `--build`, so that it runs
 //! nothing that it compiles.
 
-use super::{Context, Copy, Planned, listed, make, shared};
+use super::{Context, Copy, Planned, automake, listed, make, shared};
 use crate::{BuildError, Processor, Step};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -53,14 +53,17 @@ pub fn plan(folder: &Path, context: &Context<'_>, is_autoconfs: bool) -> Result<
     let mut variables = shared::variables(context);
     variables.push(shared::ceiling(&copy));
     let configure = Step::new("configure", PathBuf::from("/bin/sh"), arguments, &copy).with(variables.clone());
-    let build = make::step(&copy, variables.clone(), no_manual(context).into_iter().collect())?;
+    let kept = automake::kept(folder, context.words);
+    let (words, remark) = kept.map_or_else(|| (Vec::new(), None), |kept| (kept.words, Some(kept.remark)));
+    let build = make::step(&copy, variables.clone(), no_manual(context).into_iter().chain(words.clone()).collect())?;
     let mut steps = vec![configure, build.makes(copy.clone())];
     if is_autoconfs || listed::make::may_be_asked(&listed::make::texts(folder)) {
-        steps.push(make::question(&copy, variables, Vec::new(), context)?);
+        steps.push(make::question(&copy, variables, words, context)?);
     }
     Ok(Planned {
         steps,
         copy: Some(Copy { from: folder.to_owned(), to: copy, with_results: false }),
+        remarks: remark.into_iter().collect(),
         ..Planned::default()
     })
 }

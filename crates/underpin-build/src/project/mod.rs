@@ -4,6 +4,7 @@
 //! plan's tools by the names in [`Context::tools`]) and, after they have run, where the programs are ([`Project::programs`]).
 
 mod autoconf;
+mod automake;
 mod cargo;
 mod cmake;
 mod copy;

@@ -165,15 +165,20 @@ pub fn is_plain(context: &Context<'_>, kind: &'static str) -> Result<(), BuildEr
     if path.chars().all(plain) { Ok(()) } else { Err(BuildError::CachePlace { folder: context.work.to_owned(), kind }) }
 }
 
-/// Whether files of C++ are below a folder.
+/// Whether files of C++ are below a folder, other than tests: those of gnulib have some in every project of C.
 pub fn has_cxx(folder: &Path) -> bool {
+    const TESTS: [&str; 3] = ["test", "tests", "testsuite"];
+    let is_test = |path: &Path| {
+        let below = path.strip_prefix(folder).unwrap_or(path);
+        below.parent().into_iter().flat_map(Path::iter).any(|name| TESTS.iter().any(|test| name == *test))
+    };
     let is_cxx =
         |path: &Path| path.extension().is_some_and(|ending| super::single::CXX.iter().any(|cxx| ending == *cxx));
-    any_file(folder, is_cxx)
+    any_file(folder, |path| is_cxx(path) && !is_test(path))
 }
 
 /// Whether a file below a folder is of a kind.
-fn any_file(folder: &Path, is_it: impl Fn(&Path) -> bool) -> bool {
+pub fn any_file(folder: &Path, mut is_it: impl FnMut(&Path) -> bool) -> bool {
     /// A larger project is not searched completely.
     const MOST: usize = 20_000;
     let mut seen = 0_usize;

@@ -23,11 +23,13 @@ pub fn question(make: &Path, folder: &Path, variables: Vec<String>, scratch: &Pa
     Step::new("look up what is installed", PathBuf::from("/bin/sh"), arguments, folder).captured()
 }
 
-/// The programs that a line of the answer names, other than one that compiles or links.
+/// The programs that a line of the answer names which copies something. One that compiles or links names what it makes, and one
+/// that only calls make may name a folder.
 pub fn listing(answer: &str, programs: &[Program], tools: &Path) -> Listing {
     let tools = tools.display().to_string();
     let ends = |char: char| char.is_whitespace() || "'\"`;=()&|".contains(char);
-    let lines = answer.lines().filter(|line| !line.contains(&tools));
+    let answer = answer.replace("\\\n", " ");
+    let lines = answer.lines().filter(|line| !line.contains(&tools) && copies(line));
     let words: Vec<&str> = lines.flat_map(|line| line.split(ends)).filter(|word| !word.is_empty()).collect();
     let mut listing = Listing::default();
     for program in programs {
@@ -37,6 +39,15 @@ pub fn listing(answer: &str, programs: &[Program], tools: &Path) -> Listing {
     listing
 }
 
+/// Whether a line of a shell copies: by install(1) or a script in its place, libtool, cp, mv or ln.
+fn copies(line: &str) -> bool {
+    let name = |word: &str| word.rsplit('/').next().unwrap_or_default().to_owned();
+    let is_copy = |command: &str| ["install", "ginstall", "cp", "mv", "ln"].contains(&&*name(command));
+    commands(line).any(is_copy)
+        || line.contains("--mode=install")
+        || line.split_whitespace().any(|word| ["install-sh", "install.sh"].contains(&&*name(word)))
+}
+
 /// Whether a word is a program's path or name, or a pattern for it (`bin/*`).
 fn names(word: &str, program: &Program) -> bool {
     let word = word.trim_start_matches("./");
@@ -44,9 +55,11 @@ fn names(word: &str, program: &Program) -> bool {
     match last.split_once('*') {
         None => last == program.name,
         Some((before, after)) => {
+            // Everything of no folder is a pattern of `case` more often than programs.
+            let says = !folder.is_empty() || !before.is_empty() || !after.is_empty();
             let is_there =
                 program.path.parent().is_some_and(|parent| parent.ends_with(folder.trim_start_matches("./")));
-            is_there && program.name.starts_with(before) && program.name.ends_with(after)
+            says && is_there && program.name.starts_with(before) && program.name.ends_with(after)
         }
     }
 }
@@ -150,8 +163,10 @@ mod tests {
             helper: false,
         };
         let programs = ["/s/src/a", "/s/b", "/s/bin/c", "/s/gen", "/s/d"].map(program);
-        let answer = "install -m 755 src/a '/d/usr/bin'\nlist='b'; for p in $list; do echo $p; done\n\
-                      cp ./bin/* /d/bin\n/t/cc -o gen gen.o\n";
+        // The last three as automake and redis have them: a pattern of `case`, a call of make for a folder, what is made.
+        let answer = "install -m 755 src/a '/d/usr/bin'\nlist='b'; for p in $list; do \\\n  x=1 /usr/bin/install -c $p; \\\ndone\n\
+                      cp ./bin/* /d/bin\n/t/cc -o gen gen.o\ncase $d in ./*) install;; *) cd $d;; esac\n\
+                      cd deps && make d\necho gen; ar rcu d.a\n";
         let listing = listing(answer, &programs, Path::new("/t"));
         let marked = listing.mark(programs.to_vec(), Path::new("/s"));
         let helpers: Vec<&str> = marked.iter().filter(|one| one.helper).map(|one| one.name.as_str()).collect();

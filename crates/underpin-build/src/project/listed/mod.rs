@@ -47,7 +47,7 @@ impl Listing {
                 Some(Role::Tool) => true,
                 // What was built by another build system's call, if this one knows of its own programs.
                 None if !self.roles.is_empty() => true,
-                _ => installs || is_of_tests(&program.path, folder),
+                _ => installs || is_of_tests_or_others(&program.path, folder),
             };
         }
         // A project of nothing but tests, say: then they are what it is for.
@@ -58,9 +58,9 @@ impl Listing {
     }
 }
 
-/// Whether a program's folder below `top`, or a word of its name, is one of tests.
-fn is_of_tests(path: &Path, top: &Path) -> bool {
-    const FOLDERS: [&str; 12] = [
+/// Whether a program's folder below `top`, or a word of its name, is one of tests, or its folder one of other projects.
+fn is_of_tests_or_others(path: &Path, top: &Path) -> bool {
+    const FOLDERS: [&str; 20] = [
         "test",
         "tests",
         "testing",
@@ -73,6 +73,14 @@ fn is_of_tests(path: &Path, top: &Path) -> bool {
         "benchmark",
         "benchmarks",
         "fuzz",
+        "deps",
+        "third_party",
+        "thirdparty",
+        "3rdparty",
+        "vendor",
+        "external",
+        "extern",
+        "subprojects",
     ];
     const WORDS: [&str; 6] = ["test", "tests", "unittest", "unittests", "benchmark", "example"];
     let below = path.strip_prefix(top).unwrap_or(path);
@@ -126,6 +134,6 @@ mod tests {
     #[test]
     fn the_folder_above_the_results_says_nothing() {
         assert!(marked(&Listing::default(), &["/p/tests-of/r/contest", "/p/tests-of/r/latest"]).is_empty());
-        assert!(!is_of_tests(Path::new("/test/r/a"), Path::new("/test/r")));
+        assert!(!is_of_tests_or_others(Path::new("/test/r/a"), Path::new("/test/r")));
     }
 }

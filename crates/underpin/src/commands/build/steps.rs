@@ -131,13 +131,24 @@ fn last_lines(said: &[u8]) -> String {
 fn first_errors(said: &[u8]) -> String {
     let lines: Vec<&[u8]> = said.lines().collect();
     let (before, last) = lines.split_at(lines.len().saturating_sub(LAST_LINES));
-    let is_error = |line: &&&[u8]| ["error: ", "ERROR: ", "Error: "].iter().any(|word| line.contains_str(word));
-    if last.iter().any(|line| is_error(&line)) {
+    if last.iter().any(|line| is_error(line)) {
         return String::new();
     }
-    let errors: String =
-        before.iter().filter(is_error).take(FIRST_ERRORS).map(|line| format!("{}\n", line.to_str_lossy())).collect();
+    let errors = before.iter().filter(|line| is_error(line)).take(FIRST_ERRORS);
+    let errors: String = errors.map(|line| format!("{}\n", line.to_str_lossy())).collect();
     if errors.is_empty() { errors } else { format!("{errors}[...]\n") }
+}
+
+/// Whether a line tells an error: the word begins it, or follows a place or a tool (`a.c:1:2: error: `, `ld: error: `, `a.c:1:2: fatal
+/// error: `, `CMake Error: `). A line of a program's source may have the word in it, too.
+fn is_error(line: &[u8]) -> bool {
+    let of = |word: &&str| {
+        let at = line.find(word)?;
+        let before = &line[..at];
+        let before = before.strip_suffix(b"fatal ").or_else(|| before.strip_suffix(b"CMake ")).unwrap_or(before);
+        (before.is_empty() || before.ends_with(b": ")).then_some(())
+    };
+    ["error: ", "ERROR: ", "Error: "].iter().any(|word| of(word).is_some())
 }
 
 /// What failed, the tool's own last lines unless they were shown, and the command to repeat it.
@@ -178,6 +189,13 @@ mod tests {
         assert_eq!(shown, format!("{}[...]\n", "u.h:1:1: error: unknown type\n".repeat(FIRST_ERRORS)));
         assert_eq!(first_errors(format!("{errors}{warnings}u.h:2:1: error: again\n").as_bytes()), "");
         assert_eq!(first_errors(format!("error.c\n{warnings}").as_bytes()), "");
+        // As cppcheck's source has it, quoted by warnings.
+        let quoted = "  131 |   fputs(\"Internal error: signal \", output);\n";
+        assert_eq!(first_errors(format!("{quoted}{warnings}").as_bytes()), "");
+        for error in ["a.h:1:2: fatal error: b.h: no", "ld: error: c", "CMake Error: d", "m.build:1:0: ERROR: e"] {
+            let shown = first_errors(format!("{quoted}{error}\n{warnings}{quoted}").as_bytes());
+            assert_eq!(shown, format!("{error}\n[...]\n"));
+        }
         assert_eq!(first_errors(b""), "");
     }
 }
