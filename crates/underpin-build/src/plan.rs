@@ -3,7 +3,7 @@
 use crate::cargo_config::CargoConfig;
 use crate::project::{Context, Planned, Project};
 use crate::tool::{Compiler, Dialect, FOLDER_VARIABLE, PLAN_FILE, RustLinker, RustPlan, Tool, ToolPlan};
-use crate::toolchain::{CompilerFamily, SUPPORT_ARCHIVE, SUPPORT_SOURCE, Toolchain, Toolchains};
+use crate::toolchain::{CompilerFamily, KERNEL_HEADERS, SUPPORT_ARCHIVE, SUPPORT_SOURCE, Toolchain, Toolchains};
 use crate::work::{self, Holder, WorkLock, link, write};
 use crate::{BuildError, CLibrary, Claim, Header, LinkObject, Request, Spec, note_object};
 use sha2::{Digest, Sha256};
@@ -196,6 +196,11 @@ impl Plan {
         }
         if self.toolchain.support {
             write(&self.work.join("find_object.c"), SUPPORT_SOURCE.as_bytes())?;
+        }
+        for (name, to) in &self.toolchain.kernel {
+            let folder = self.folder.join(KERNEL_HEADERS);
+            fs::create_dir_all(&folder).map_err(BuildError::io(&folder))?;
+            link(to, &folder.join(name))?;
         }
         for tool in Tool::ALL.into_iter().filter(|tool| *tool != Tool::Run) {
             link(&self.executable, &self.folder.join(tool.name()))?;

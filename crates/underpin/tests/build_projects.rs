@@ -106,6 +106,20 @@ fn makefiles_of_an_automake_that_is_not_here_are_taken_as_they_are() {
 }
 
 #[test]
+fn the_kernels_headers_are_there_for_musl_behind_everything_that_a_project_brings() {
+    need!("make", "musl-gcc", "readelf");
+    let fixture = Fixture::new();
+    let program =
+        "#include <linux/ioctl.h>\n#include <asm/unistd.h>\n#include <linux/fs.h>\n#ifndef OWN\n#error OWN\n#endif\n";
+    put(&fixture, "p/Makefile", "prog: a.c\n\t$(CC) -isystem own -o prog a.c\n");
+    put(&fixture, "p/own/linux/fs.h", "#define OWN 1\n");
+    put(&fixture, "p/a.c", &format!("{program}#ifdef __GLIBC__\n#error glibc\n#endif\n{PROGRAM}"));
+    let output = builds(&fixture, "p", &[]);
+    assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
+    assert_eq!(ran(&fixture.join("out/prog")), "ran\n");
+}
+
+#[test]
 fn a_makefile_below_keeps_what_it_says_behind_the_names_of_its_tools() {
     need!("make", "musl-gcc", "readelf");
     let fixture = Fixture::new();

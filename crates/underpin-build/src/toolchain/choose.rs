@@ -41,6 +41,8 @@ pub struct Toolchain {
     pub zig: bool,
     /// libgcc needs [`foreign::SUPPORT_SOURCE`].
     pub support: bool,
+    /// What is to be found below [`foreign::KERNEL_HEADERS`] in the folder of the tools.
+    pub kernel: Vec<(String, PathBuf)>,
 }
 
 /// Rust, and how it links.
@@ -67,6 +69,7 @@ struct Candidate {
     libc_version: Option<String>,
     libc_headers: Option<PathBuf>,
     support: bool,
+    kernel: Vec<(String, PathBuf)>,
 }
 
 impl Toolchains {
@@ -116,6 +119,15 @@ impl Toolchains {
         }
         if let (CLibrary::Musl, Some(gcc), Some(musl)) = (spec.libc, with_glibc, musl) {
             found.extend(of_gcc_for_musl(gcc, musl, spec, folder));
+        }
+        let kernel = musl.map(|musl| musl.kernel.as_slice()).filter(|kernel| !kernel.is_empty());
+        if let (CLibrary::Musl, Some(kernel)) = (spec.libc, kernel) {
+            for candidate in found.iter_mut().filter(|candidate| candidate.cc.dialect == Dialect::Foreign) {
+                // Behind everything else: a project may bring a newer one.
+                let headers = folder.join(foreign::KERNEL_HEADERS).display().to_string();
+                candidate.cc.leading.extend(["-idirafter".to_owned(), headers]);
+                candidate.kernel = kernel.to_vec();
+            }
         }
         found
     }
@@ -208,6 +220,7 @@ fn of_gcc(gcc: &Gcc, musl: Option<&Musl>, spec: &Spec, folder: &Path) -> Option<
         libc_version: musl.filter(|_| wrapped).and_then(|musl| musl.version.clone()),
         libc_headers: musl.filter(|_| wrapped).map(|musl| musl.headers.clone()),
         support: wrapped && gcc.wants_find_object,
+        kernel: Vec::new(),
         cc,
     })
 }
@@ -245,6 +258,7 @@ fn of_zig(zig: &Zig, spec: &Spec) -> Option<Candidate> {
         libc_version: None,
         libc_headers: None,
         support: false,
+        kernel: Vec::new(),
     })
 }
 
@@ -281,6 +295,7 @@ fn of_clang(clang: &Clang, musl: Option<&Musl>, gcc: Option<&Gcc>, spec: &Spec) 
         libc_version: musl.filter(|_| spec.libc == CLibrary::Musl).and_then(|musl| musl.version.clone()),
         libc_headers: musl.filter(|_| spec.libc == CLibrary::Musl).map(|musl| musl.headers.clone()),
         support: false,
+        kernel: Vec::new(),
         cc,
     })
 }
@@ -310,6 +325,7 @@ fn toolchain(
     let by_zig = is_zig(&linker) && candidate.as_ref().is_none_or(|candidate| candidate.family != CompilerFamily::Zig);
     words.extend(zig.filter(|_| by_zig).map(|zig| format!("zig {}", zig.version)));
     let libc_headers = candidate.as_ref().and_then(|candidate| candidate.libc_headers.clone());
+    let kernel = candidate.as_ref().map(|candidate| candidate.kernel.clone()).unwrap_or_default();
     let (family, cc, ar, ranlib, version, support) = match candidate {
         Some(one) => (Some(one.family), Some(one.cc), one.ar, one.ranlib, one.libc_version, one.support),
         None => (None, None, Vec::new(), Vec::new(), None, false),
@@ -325,6 +341,7 @@ fn toolchain(
         libc_version: of_rust.or(version).filter(|_| is_in || spec.libc != CLibrary::Musl),
         words: words.join(", "),
         support,
+        kernel,
         rust,
     }
 }

@@ -228,11 +228,28 @@ fn musls(finder: &Finder) -> Vec<Musl> {
                 continue;
             }
             let version = musl_version(&libraries.join("libc.a"));
-            found.push(Musl { processor, libraries, headers, version });
+            let kernel = kernel_headers(&finder.root, processor, &headers);
+            found.push(Musl { processor, libraries, headers, version, kernel });
             break;
         }
     }
     found
+}
+
+/// Folders of the kernel's headers (linux-libc-dev), which are the same for every C library. zig brings them.
+fn kernel_headers(root: &Path, processor: Processor, beside: &Path) -> Vec<(String, PathBuf)> {
+    const FOLDERS: [&str; 9] = ["linux", "asm-generic", "drm", "misc", "mtd", "rdma", "sound", "video", "xen"];
+    if beside.join("linux").is_dir() || Processor::host() != Some(processor) {
+        return Vec::new();
+    }
+    let all = root.join("usr/include");
+    let asm = [all.join(format!("{processor}-linux-gnu/asm")), all.join("asm")];
+    let asm = asm.into_iter().map(|path| ("asm".to_owned(), path));
+    let rest = FOLDERS.map(|name| (name.to_owned(), all.join(name)));
+    let mut found: Vec<(String, PathBuf)> = asm.chain(rest).filter(|(_, path)| path.is_dir()).collect();
+    found.dedup_by(|one, other| one.0 == other.0);
+    let is_whole = ["linux", "asm"].iter().all(|name| found.iter().any(|(known, _)| known == name));
+    if is_whole { found } else { Vec::new() }
 }
 
 /// The version in a musl, shared or not: the number is a separate string in it (`src/internal/version.c`).

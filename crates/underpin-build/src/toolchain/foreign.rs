@@ -11,6 +11,9 @@ use std::path::Path;
 /// The archive with what Debian's libgcc_eh needs and musl does not have, by its name in the folder of tools.
 pub const SUPPORT_ARCHIVE: &str = "libunderpin_support.a";
 
+/// The folder of links to the kernel's headers, in the folder of tools.
+pub const KERNEL_HEADERS: &str = "kernel";
+
 /// `_dl_find_object` of glibc 2.35, which a libgcc built for that one calls to find the frames of an address: by
 /// dl_iterate_phdr, which every C library has. Fields as in glibc's `dlfcn.h`.
 pub const SUPPORT_SOURCE: &str = include_str!("find_object.c");

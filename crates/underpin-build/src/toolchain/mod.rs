@@ -10,7 +10,7 @@ mod missing;
 
 pub use choose::{Needs, RustChoice, Toolchain};
 pub use find::Finder;
-pub use foreign::{SUPPORT_ARCHIVE, SUPPORT_SOURCE};
+pub use foreign::{KERNEL_HEADERS, SUPPORT_ARCHIVE, SUPPORT_SOURCE};
 pub use missing::Missing;
 
 use crate::{CLibrary, Processor, Spec};
@@ -216,6 +216,8 @@ pub struct Musl {
     pub headers: PathBuf,
     /// `1.2.3`, if its loader shows it.
     pub version: Option<String>,
+    /// The kernel's headers of this machine (`linux`, `asm`), if there are none beside musl's: they are of no C library.
+    pub kernel: Vec<(String, PathBuf)>,
 }
 
 #[cfg(test)]
@@ -255,7 +257,7 @@ mod tests {
         assert!(choose(&found()).is_err(), "this machine has no musl for it");
         let (libraries, headers) = ("/store/root/usr/lib".into(), "/store/root/usr/include".into());
         let sysroot = Sysroot {
-            musl: Musl { processor: Processor::Aarch64, libraries, headers, version: None },
+            musl: Musl { processor: Processor::Aarch64, libraries, headers, version: None, kernel: Vec::new() },
             builtins: Some("/store/root/usr/lib/builtins.a".into()),
         };
         let toolchains = found().with_sysroot(sysroot);

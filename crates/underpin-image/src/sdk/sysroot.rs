@@ -88,7 +88,7 @@ fn parts(wanted: For<'_>, root: &Path) -> Sysroot {
     let (libraries, headers) = (root.join("usr/lib"), root.join("usr/include"));
     let builtins = libraries.join(builtins(wanted));
     Sysroot {
-        musl: Musl { processor: wanted.spec.processor, libraries, headers, version: None },
+        musl: Musl { processor: wanted.spec.processor, libraries, headers, version: None, kernel: Vec::new() },
         builtins: (wanted.family == CompilerFamily::Clang).then_some(builtins),
     }
 }
