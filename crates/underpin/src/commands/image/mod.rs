@@ -32,11 +32,12 @@ use underpin_sys::{RunEnd, Supervised, end_signal, supervise_twice, work_alone};
 /// # Errors
 /// As for the verbs, and if no process can be created.
 pub fn supervised(args: ImageArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
-    match args.verb {
-        ImageVerb::Doctor(args) => return doctor::run(*args, screen),
-        ImageVerb::Build(args) if !args.starts_processes() => {
+    match &args.verb {
+        // It writes nothing, so a signal may end it anywhere.
+        ImageVerb::Doctor(_) => return work(args.verb, screen),
+        ImageVerb::Build(build) if !build.starts_processes() => {
             work_alone()?;
-            return by_signal(build::run(&ImageBuildPlan::new(*args, None)?, screen));
+            return by_signal(work(args.verb, screen));
         }
         _ => {}
     }
