@@ -77,17 +77,16 @@ fn of_glibc(spec: &Spec, said: &str) -> Option<String> {
         return None;
     }
     const OTHERWISE: &str = "build on glibc (`--libc glibc`)";
-    let of_header = || {
-        let found = said.lines().filter_map(missing_header);
-        let (header, library) =
-            found.filter_map(|header| GLIBC_HEADERS.iter().find(|(name, _)| *name == header)).next()?;
-        Some(format!("{header} is glibc's, and musl has none: {OTHERWISE}, or bring {library} for musl"))
+    let header = || {
+        let mut missing = said.lines().filter_map(missing_header);
+        missing.find_map(|header| Some((header, GLIBC_HEADERS.iter().find(|(name, _)| *name == header)?.1)))
     };
-    let of_function = || {
-        let name =
-            named(said, &UNDEFINED).find(|name| GLIBC_FUNCTIONS.iter().any(|(start, _)| name.starts_with(start)))?;
-        let (_, library) = GLIBC_FUNCTIONS.iter().find(|(start, _)| name.starts_with(start))?;
-        Some(format!("{name} is glibc's, and musl has none: {OTHERWISE}, or bring {library} for musl"))
+    let function = || {
+        let mut undefined = named(said, &UNDEFINED);
+        undefined.find_map(|name| Some((name, GLIBC_FUNCTIONS.iter().find(|(start, _)| name.starts_with(start))?.1)))
+    };
+    let of_library = |(name, library): (&str, &str)| {
+        format!("{name} is glibc's, and musl has none: {OTHERWISE}, or bring {library} for musl")
     };
     let of_macro = || {
         let quoted =
@@ -100,7 +99,7 @@ fn of_glibc(spec: &Spec, said: &str) -> Option<String> {
             words.join(" ")
         ))
     };
-    of_header().or_else(of_macro).or_else(of_function)
+    header().map(of_library).or_else(of_macro).or_else(|| function().map(of_library))
 }
 
 /// A header that a configuration took for granted because this machine has it. What the compiler reports is no question of a

@@ -142,13 +142,12 @@ fn first_errors(said: &[u8]) -> String {
 /// Whether a line tells an error: the word begins it, or follows a place or a tool (`a.c:1:2: error: `, `ld: error: `, `a.c:1:2: fatal
 /// error: `, `CMake Error: `). A line of a program's source may have the word in it, too.
 fn is_error(line: &[u8]) -> bool {
-    let of = |word: &&str| {
-        let at = line.find(word)?;
+    let is_told = |at: usize| {
         let before = &line[..at];
         let before = before.strip_suffix(b"fatal ").or_else(|| before.strip_suffix(b"CMake ")).unwrap_or(before);
-        (before.is_empty() || before.ends_with(b": ")).then_some(())
+        before.is_empty() || before.ends_with(b": ")
     };
-    ["error: ", "ERROR: ", "Error: "].iter().any(|word| of(word).is_some())
+    ["error: ", "ERROR: ", "Error: "].iter().any(|word| line.find(word).is_some_and(is_told))
 }
 
 /// What failed, the tool's own last lines unless they were shown, and the command to repeat it.
