@@ -11,8 +11,9 @@ use std::process::Command;
 use underpin_build_support as support;
 
 /// The objects: the constant that holds them, and the source.
-const OBJECTS: [(&str, &str); 4] = [
+const OBJECTS: [(&str, &str); 5] = [
     ("STRINGS", "native/overlay.c"),
+    ("NUMBERS", "native/numbers.c"),
     ("RANDOM", "native/random.c"),
     ("STACKS", "native/stacks.c"),
     ("STREAMS", "native/streams.c"),
@@ -123,7 +124,11 @@ fn embedded(constant: &str, source: &str, processor: &str) -> String {
     let file = Path::new(&out).join(format!("{}-{processor}.o", constant.to_lowercase()));
     let compilers = support::compilers(processor, || own(processor), "");
     match support::first(processor, &compilers, |compiler| compile(compiler, processor, source, &file)) {
-        Ok(bytes) => {
+        Ok(mut bytes) => {
+            weaken(&mut bytes);
+            if let Err(error) = std::fs::write(&file, &bytes) {
+                return format!("Err({:?})", error.to_string());
+            }
             let sum = Sha256::digest(&bytes).iter().fold(String::new(), |mut text, byte| {
                 let _ = write!(text, "{byte:02x}");
                 text
@@ -134,6 +139,30 @@ fn embedded(constant: &str, source: &str, processor: &str) -> String {
             )
         }
         Err(reason) => format!("Err({reason:?})"),
+    }
+}
+
+/// Makes the global names of an object weak. It stands on the link line before the program's own objects, and a program may have
+/// a function of that name itself, as it may beside a C library in an archive. The sources cannot say so: what is assembled
+/// measures from names, which must not be weak then. (gABI, "Symbol Table": binding in the upper half of `st_info`.)
+fn weaken(object: &mut [u8]) {
+    const SHT_SYMTAB: usize = 2;
+    let number = |bytes: &[u8], at: usize, size: usize| {
+        let field = bytes.get(at..at + size).unwrap_or_default();
+        field.iter().rev().fold(0, |value, byte| value << 8 | usize::from(*byte))
+    };
+    let (sections, count) = (number(object, 0x28, 8), number(object, 0x3c, 2));
+    for header in (0..count).map(|index| sections + index * 64) {
+        if number(object, header + 4, 4) != SHT_SYMTAB {
+            continue;
+        }
+        let (start, size) = (number(object, header + 24, 8), number(object, header + 32, 8));
+        for symbol in object.get_mut(start..start + size).unwrap_or_default().chunks_exact_mut(24) {
+            let is_defined = symbol[6..8] != [0, 0];
+            if is_defined && symbol[4] >> 4 == 1 {
+                symbol[4] = 2 << 4 | symbol[4] & 15;
+            }
+        }
     }
 }
 

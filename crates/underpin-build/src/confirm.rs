@@ -59,7 +59,7 @@ pub fn confirm(path: &Path, spec: &Spec, objects: &[LinkObject]) -> Result<Confi
     let claimed = objects.iter().filter(|object| object.claim.is_some());
     let present: Vec<(&LinkObject, Presence)> =
         claimed.filter_map(|object| Some((object, presence(&file, &object.bytes)?))).collect();
-    if details.notes.abi.is_none() && present.iter().any(|(_, presence)| *presence == Presence::Linked) {
+    if details.notes.abi.is_none() && present.iter().any(|(_, presence)| matches!(presence, Presence::Linked { .. })) {
         facts.iter_mut().for_each(|fact| by_note(fact, spec, note.as_ref()));
     }
     let libc_kind = details.identity.libc.as_ref().map(|libc| libc.kind);
@@ -161,7 +161,8 @@ fn linked(object: &LinkObject, presence: &Presence) -> Option<Fact> {
     let claim = object.claim.as_ref()?;
     let name = &object.name;
     let found = match presence {
-        Presence::Linked => format!("{name} linked in"),
+        Presence::Linked { except } if except.is_empty() => format!("{name} linked in"),
+        Presence::Linked { except } => format!("{name} linked in, but another's {}", except.join(", ")),
         Presence::NotNeeded => format!("{name} not needed: the program calls none of its functions"),
         Presence::Replaced(function) => format!("no code of {name}: {function} is another library's"),
         Presence::NotKnown => {
@@ -170,7 +171,7 @@ fn linked(object: &LinkObject, presence: &Presence) -> Option<Fact> {
             )
         }
     };
-    let met = matches!(presence, Presence::Linked | Presence::NotNeeded);
+    let met = matches!(presence, Presence::Linked { .. } | Presence::NotNeeded);
     let known = *presence != Presence::NotKnown;
     Some(Fact { what: "linked in", asked: format!("{} {}", claim.key, claim.value), found, met, known })
 }

@@ -6,7 +6,7 @@
 //! that calls none all of them: then the symbols of the file tell whether another library's functions are in their place.
 
 use bstr::{BStr, ByteSlice};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Shorter stretches occur in other code too.
 const SHORTEST: usize = 48;
@@ -38,8 +38,8 @@ struct Section {
 /// Whether an object is in a linked file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Presence {
-    /// Its code is.
-    Linked,
+    /// Its code is, except for the functions of these names, which are from elsewhere: a program may have one of them itself.
+    Linked { except: Vec<String> },
     /// None of its code, and none of the functions that it defines: nothing calls them.
     NotNeeded,
     /// None of its code, and a function of this name from elsewhere.
@@ -55,7 +55,7 @@ pub(crate) fn presence(file: &[u8], object: &[u8]) -> Option<Presence> {
         return None;
     }
     if stretches.iter().any(|stretch| file.find(stretch.code).is_some()) {
-        return Some(Presence::Linked);
+        return Some(Presence::Linked { except: from_elsewhere(file, object) });
     }
     let Some(there) = functions(file) else { return Some(Presence::NotKnown) };
     let there: BTreeSet<&BStr> = there.into_iter().map(|function| function.name).collect();
@@ -71,10 +71,19 @@ pub(crate) fn presence(file: &[u8], object: &[u8]) -> Option<Presence> {
     })
 }
 
-/// A global function that a file defines, and the section that it is in.
+/// The object's functions that have another size in the file, if the file has symbols: linkers change none.
+fn from_elsewhere(file: &[u8], object: &[u8]) -> Vec<String> {
+    let sizes = |bytes| functions(bytes).unwrap_or_default().into_iter().map(|function| (function.name, function.size));
+    let own: BTreeMap<&BStr, u64> = sizes(object).collect();
+    let others = sizes(file).filter(|(name, size)| own.get(name).is_some_and(|of_object| of_object != size));
+    others.map(|(name, _)| name.to_string()).collect::<BTreeSet<String>>().into_iter().collect()
+}
+
+/// A global function that a file defines, the section that it is in, and its size in bytes.
 struct Function<'f> {
     name: &'f BStr,
     section: usize,
+    size: u64,
 }
 
 /// Code without relocations, and the section that it is in.
@@ -91,7 +100,7 @@ fn functions(file: &[u8]) -> Option<Vec<Function<'_>>> {
     let names = file.get(names.offset..)?.get(..names.size)?;
     let entries = file.get(table.offset..)?.get(..table.size)?;
     let function = |entry: &[u8]| {
-        // Elf64_Sym: name, info (binding and type), other (visibility), section.
+        // Elf64_Sym: name, info (binding and type), other (visibility), section, value, size.
         let (info, other) = (*entry.get(4)?, *entry.get(5)?);
         let is_function = info & 15 == STT_FUNC && info >> 4 != STB_LOCAL && other & 3 == STV_DEFAULT;
         let section = usize::try_from(word(entry, 6, 2)?).ok()?;
@@ -100,7 +109,7 @@ fn functions(file: &[u8]) -> Option<Vec<Function<'_>>> {
         }
         let start = usize::try_from(word(entry, 0, 4)?).ok()?;
         let name = names.get(start..)?.split(|byte| *byte == 0).next().map(BStr::new)?;
-        Some(Function { name, section })
+        Some(Function { name, section, size: word(entry, 16, 8)? })
     };
     Some(entries.chunks_exact(SYMBOL).filter_map(function).collect())
 }
@@ -189,13 +198,18 @@ mod tests {
         let last: String = function("last", 1).split_inclusive(';').take(10).collect::<String>() + " return x; }\n";
         let short = "unsigned short_one(unsigned x) { return x * 3u; }\n";
         let object = compiled(folder.path(), "object", &format!("{many}{last}{short}"), &["-c"]);
+        let weak = "__attribute__((weak)) unsigned last(unsigned);\n";
+        compiled(folder.path(), "weak", &format!("{weak}{many}{last}{short}"), &["-c"]);
         let of = |name: &str, start: &str, more: &[&str]| {
             compiled(folder.path(), name, start, &[&["-Wl,--gc-sections,-e,start"], more].concat())
         };
         let calls = "unsigned last(unsigned); unsigned start(void) { return last(1); }\n";
         let found = |file: &[u8]| presence(file, &object).unwrap();
         // The shortest of many is enough.
-        assert_eq!(found(&of("one", calls, &["-xnone", "object"])), Presence::Linked);
+        assert_eq!(found(&of("one", calls, &["-xnone", "object"])), Presence::Linked { except: Vec::new() });
+        let both = "unsigned f7(unsigned); unsigned start(void) { return f7(1) + last(2); }\n";
+        let own = format!("__attribute__((noinline)) {}{both}", function("last", 9));
+        assert_eq!(found(&of("own", &own, &["-xnone", "weak"])), Presence::Linked { except: vec!["last".to_owned()] });
         let none = "unsigned start(void) { return 1; }\n";
         assert_eq!(found(&of("none", none, &["-xnone", "object"])), Presence::NotNeeded);
         let calls_short = "unsigned short_one(unsigned); unsigned start(void) { return short_one(1); }\n";

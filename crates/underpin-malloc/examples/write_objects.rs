@@ -1,5 +1,5 @@
 //! Writes the objects to link in for this processor into a folder: `ALLOCATOR-GOAL.o`, `takeover.o`, `glibc-static.o`,
-//! `overlay.o`, `random.o` and `stacks.o`. For `cargo xtask bench broker` and for trying them by hand.
+//! `overlay.o`, `numbers.o`, `random.o` and `stacks.o`. For `cargo xtask bench broker` and for trying them by hand.
 
 use std::env;
 use std::error::Error;
@@ -21,6 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     fs::write(folder.join("takeover.o"), takeover(processor)?.bytes)?;
     fs::write(folder.join("glibc-static.o"), glibc_static(processor)?.bytes)?;
     fs::write(folder.join("overlay.o"), underpin_overlay::object(processor)?.bytes)?;
+    fs::write(folder.join("numbers.o"), underpin_overlay::numbers(processor)?.bytes)?;
     fs::write(folder.join("random.o"), underpin_overlay::random(processor)?.bytes)?;
     fs::write(folder.join("stacks.o"), underpin_overlay::stacks(processor)?.bytes)?;
     Ok(())

@@ -1,6 +1,7 @@
 /* underpin's overlay: faster string functions for static programs on musl.
  *
- * There is nothing to call: link the object before everything else, and its functions take the place of musl's:
+ * There is nothing to call: link the object before everything else, and its functions take the place of musl's, except those
+ * that the program has itself:
  *
  *     cc -static -o program underpin-overlay.o program.o ...
  *

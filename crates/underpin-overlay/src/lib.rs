@@ -1,5 +1,6 @@
 //! String functions in place of musl's, whose own cost a static program a third of its speed: copying, comparing and searching
-//! on x86-64 (SSE2, AVX2 or AVX-512, chosen at the 64th call that wants to know) and aarch64 (NEON). With them comes `qsort`.
+//! on x86-64 (SSE2, AVX2 or AVX-512, chosen at the 64th call that wants to know) and aarch64 (NEON). With them come `qsort`, `strtod`, `strtof`
+//! and `strtold`.
 //!
 //! A program of this workspace gets them by naming the crate (`use underpin_overlay as _;`): the linker finds the names here
 //! before it comes to the C library. With glibc, whose functions choose by processor, nothing is replaced. For programs of
@@ -8,8 +9,8 @@
 /// What to link before everything else.
 #[derive(Clone, Copy, Debug)]
 pub struct OverlayObject {
-    /// A relocatable ELF file whose only global names are those that it replaces. That of the string functions refers to
-    /// nothing outside itself.
+    /// A relocatable ELF file whose only global names are those that it replaces, all of them weak: a program may have one of
+    /// them itself. That of the string functions refers to nothing outside itself.
     pub bytes: &'static [u8],
     /// SHA-256 of the bytes, in hexadecimal digits.
     pub sha256: &'static str,
@@ -41,6 +42,14 @@ mod objects {
 /// was built.
 pub fn object(processor: &str) -> Result<&'static OverlayObject, &'static str> {
     of(&objects::STRINGS, processor)
+}
+
+/// `strtod`, `strtof` and `strtold` for static programs on musl: a separate object, as for [`random()`].
+///
+/// # Errors
+/// As for [`object()`].
+pub fn numbers(processor: &str) -> Result<&'static OverlayObject, &'static str> {
+    of(&objects::NUMBERS, processor)
 }
 
 /// `getrandom` without a system call, for static programs on musl: a separate object, which unlike the string functions

@@ -4,12 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use underpin_overlay::{object, random, stacks};
+use underpin_overlay::{OverlayObject, numbers, object, random, stacks, streams};
 use underpin_test_support::{Fixture, Output, need, skip_without_target};
 
 /// What <string.h> and <stdlib.h> of musl have that the overlay replaces, and musl's own names for them.
 const BOTH: &str = "memmove memcmp bcmp memchr memrchr memmem strlen strnlen strchr strrchr strchrnul strcmp strncmp strstr strcpy \
      stpcpy strncpy stpncpy __memrchr __strchrnul __stpcpy __stpncpy qsort qsort_r __qsort_r";
+const NUMBERS: &str = "strtod strtof strtold";
 const X86_64: &str = "memcpy memset __memcpy_fwd __memcpy_fwd_alias_1";
 
 fn names(processor: &str) -> BTreeSet<&'static str> {
@@ -32,6 +33,47 @@ fn on_board(fixture: &Fixture) -> Vec<&'static str> {
         }
     });
     found.collect()
+}
+
+/// All objects for a processor, written to files `NAME-PROCESSOR.o`.
+fn all(fixture: &Fixture, processor: &str) -> [(&'static str, String); 5] {
+    let write = |name: &'static str, object: Result<&OverlayObject, &str>| {
+        let file = format!("{name}-{processor}.o");
+        fixture.write(&file, object.expect("on board").bytes);
+        (name, file)
+    };
+    [
+        write("strings", object(processor)),
+        write("numbers", numbers(processor)),
+        write("random", random(processor)),
+        write("stacks", stacks(processor)),
+        write("streams", streams(processor)),
+    ]
+}
+
+#[test]
+fn a_program_may_have_each_of_their_functions_itself() {
+    need!("nm");
+    let fixture = Fixture::new();
+    for processor in on_board(&fixture) {
+        for (name, file) in all(&fixture, processor) {
+            let listed = fixture.must("nm", ["--defined-only", "--extern-only", "--format=posix", &file]);
+            let strong: Vec<&str> = listed.lines().filter(|line| !line.contains(" W ")).collect();
+            assert!(strong.is_empty() && !listed.is_empty(), "{name} for {processor}: {strong:?}");
+        }
+    }
+}
+
+#[test]
+fn that_of_numbers_defines_what_one_member_of_musl_does() {
+    need!("nm");
+    let fixture = Fixture::new();
+    for processor in on_board(&fixture) {
+        let [_, (_, file), ..] = all(&fixture, processor);
+        let listed = fixture.must("nm", ["--extern-only", "--format=posix", &file]);
+        let names: BTreeSet<&str> = listed.lines().filter_map(|line| line.split(' ').next()).collect();
+        assert_eq!(names, NUMBERS.split(' ').chain(["__errno_location"]).collect(), "{processor}");
+    }
 }
 
 #[test]
@@ -60,18 +102,13 @@ fn its_stack_is_not_executable_and_each_function_has_a_section() {
     }
 }
 
-/// The replacing functions begin with AVX-512's code: a processor without it must have left before the first such
-/// instruction.
 /// Large ones would lie among the C library's, which each program touches on both sides of them: a page more.
 #[test]
 fn no_object_has_large_variables() {
     need!("size");
     let fixture = Fixture::new();
     for processor in on_board(&fixture) {
-        for (name, object) in
-            [("strings", object(processor)), ("random", random(processor)), ("stacks", stacks(processor))]
-        {
-            let file = fixture.write(format!("{name}-{processor}.o"), object.expect("on board").bytes);
+        for (name, file) in all(&fixture, processor) {
             let lines = fixture.must("size", [file]);
             let sizes: Vec<u64> = lines
                 .lines()
@@ -86,6 +123,8 @@ fn no_object_has_large_variables() {
     }
 }
 
+/// The replacing functions begin with AVX-512's code: a processor without it must have left before the first such
+/// instruction.
 #[test]
 fn the_level_is_looked_at_before_any_instruction_that_needs_it() {
     need!("objdump");
@@ -180,7 +219,7 @@ fn no_member_of_musl_has_a_replaced_name_beside_others() {
     let fixture = Fixture::new();
     let mut looked_at = 0;
     for (processor, archive) in archives(&fixture) {
-        let replaced = names(processor);
+        let replaced: BTreeSet<&str> = names(processor).into_iter().chain(NUMBERS.split(' ')).collect();
         let mut members: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let listed =
             fixture.must("nm", ["-A", "--defined-only", "--extern-only", "--format=posix", "--quiet", &archive]);

@@ -56,13 +56,17 @@ pub fn objects(spec: &Spec, rust: bool) -> anyhow::Result<Vec<LinkObject>> {
             bytes: overlay.bytes.to_vec(),
             claim: Some(Claim::new(
                 "overlay",
-                format!("{} (strings, qsort, getrandom, thread stacks, streams)", overlay.version),
+                format!("{} (strings, qsort, numbers, getrandom, thread stacks, streams)", overlay.version),
             )),
         });
         // Of the same version, so they share its claim. Larger buffers are memory.
         let name = spec.processor.name();
         let streams = (spec.goal != Goal::Memory).then(|| ("streams", underpin_overlay::streams(name)));
-        let beside = [("random", underpin_overlay::random(name)), ("stacks", underpin_overlay::stacks(name))];
+        let beside = [
+            ("numbers", underpin_overlay::numbers(name)),
+            ("random", underpin_overlay::random(name)),
+            ("stacks", underpin_overlay::stacks(name)),
+        ];
         for (name, object) in beside.into_iter().chain(streams) {
             let object = object.map_err(|reason| anyhow!(reason)).with_context(missing)?;
             objects.push(LinkObject { name: name.to_owned(), bytes: object.bytes.to_vec(), claim: None });

@@ -178,6 +178,39 @@ fn what_sections_without_a_caller_take_with_them_is_not_needed_or_not_known_and_
     assert!(stripped.starts_with("not known"), "{stripped}");
 }
 
+/// Functions that the overlay has too, with answers of their own.
+const OWN: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+void *memmem(const void *text, size_t size, const void *part, size_t length) { (void)size, (void)part, (void)length; return (char *)text + 1; }
+void qsort(void *base, size_t n, size_t size, int (*compare)(const void *, const void *)) { (void)n, (void)size, (void)compare; *(char *)base = 'q'; }
+double strtod(const char *text, char **end) { (void)text, (void)end; return 42; }
+long getrandom(void *buffer, size_t size, unsigned flags) { (void)buffer, (void)flags; return 7 + (long)size; }
+int main(int count, char **words) {
+    char text[] = "abc";
+    (void)words;
+    qsort(text, 3, 1, 0);
+    printf("%s %s %g %ld %zu\n", (char *)memmem("xyz", 3, "z", 1), text, strtod("1", 0), getrandom(text, 1, 0), strlen(text + count));
+    return 0;
+}
+"#;
+
+#[test]
+fn a_program_keeps_a_function_of_its_own_that_the_overlay_has_too() {
+    need!("clang", "ld.lld", "musl-gcc", "readelf");
+    let dir = Fixture::new();
+    for compiler in ["gcc", "clang"] {
+        let name = format!("own_{compiler}");
+        let source = format!("{name}.c");
+        dir.write(&source, OWN);
+        let said = must(&dir, &[&source, "--cc", compiler, "--", "-fno-builtin"]);
+        let words: Vec<&str> = said.split_whitespace().collect();
+        assert!(words.join(" ").contains("overlay linked in, but another's memmem, qsort "), "{said}");
+        assert_eq!(says(&dir.join(name)), "yz qbc 42 8 2\n");
+    }
+}
+
 #[test]
 fn a_libgcc_that_calls_glibcs_dl_find_object_unwinds_on_musl() {
     need!("musl-gcc", "readelf");

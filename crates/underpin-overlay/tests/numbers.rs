@@ -1,0 +1,56 @@
+//! strtod, strtof and strtold of the overlay against glibc's, by `numbers.c`: on x86-64, on aarch64 in an emulator, under the
+//! sanitizers, and in a static musl program against musl's scanf.
+#![cfg(target_arch = "x86_64")]
+
+use underpin_test_support::{Fixture, Output, need};
+
+const NUMBERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/native/numbers.c");
+const CHECK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/numbers.c");
+const FLAGS: [&str; 6] = ["-std=c11", "-O2", "-ffreestanding", "-fno-builtin", "-fPIC", "-fno-stack-protector"];
+
+/// Compiles the functions with one compiler and the check with another, and runs the program with a command in front; what it
+/// says.
+fn read(compilers: [&str; 2], numbers: &[&str], check: &[&str], runner: &[&str]) -> String {
+    let fixture = Fixture::new();
+    fixture.must(compilers[0], [&FLAGS[..], numbers, &["-c", NUMBERS, "-o", "numbers.o"]].concat());
+    let check = [&["-O1", "-w", "-fno-builtin"][..], check, &["-o", "check", "numbers.o", CHECK, "-lm"]].concat();
+    fixture.must(compilers[1], check);
+    assert!(fixture.must("nm", ["check"]).contains(" t judged"), "the program has other functions");
+    let program = fixture.join("check").display().to_string();
+    let command = [runner, &[&program]].concat();
+    let output = Output::of(fixture.command(command[0]).args(&command[1..]));
+    assert!(output.code == Some(0), "ended with {:?}:\n{}{}", output.code, output.stdout, output.stderr);
+    assert!(!output.stderr.contains("runtime error"), "{}", output.stderr);
+    output.stdout
+}
+
+#[test]
+fn they_read_what_glibc_reads_in_each_direction_of_rounding() {
+    assert_eq!(read(["cc"; 2], &[], &[], &[]), "read\n");
+}
+
+#[test]
+fn what_clang_makes_of_them_does_so_too() {
+    need!("clang");
+    assert_eq!(read(["clang", "cc"], &[], &["-DTRIES=5000"], &[]), "read\n");
+}
+
+#[test]
+fn they_do_so_on_aarch64() {
+    need!("aarch64-linux-gnu-gcc", "qemu-aarch64");
+    let flags = ["-mno-outline-atomics"];
+    assert_eq!(read(["aarch64-linux-gnu-gcc"; 2], &flags, &["-static", "-DTRIES=1000"], &["qemu-aarch64"]), "read\n");
+}
+
+#[test]
+fn the_sanitizers_find_nothing_in_them() {
+    let watch = "-fsanitize=address,undefined";
+    assert_eq!(read(["cc"; 2], &[watch, "-g"], &[watch, "-DTRIES=5000"], &[]), "read\n");
+}
+
+#[test]
+fn a_static_program_reads_with_them_what_musls_scanf_reads() {
+    need!("musl-gcc");
+    let (flags, check) = (["-DOVERLAY_REPLACES"], ["-static", "-DPLAIN", "-DTRIES=5000"]);
+    assert_eq!(read(["musl-gcc"; 2], &flags, &check, &[]), "read\n");
+}
