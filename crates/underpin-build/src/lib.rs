@@ -9,6 +9,7 @@
 //! nothing, and starts programs only to ask toolchains what they are ([`toolchain`]); a build's commands are run by the caller.
 #![forbid(unsafe_code)]
 
+mod absent;
 mod advice;
 mod built;
 mod cargo_config;

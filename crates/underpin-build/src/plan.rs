@@ -1,5 +1,6 @@
 //! The plan: what is written, what is run. Data until [`Plan::prepare`].
 
+use crate::absent;
 use crate::cargo_config::CargoConfig;
 use crate::project::{Context, Planned, Project};
 use crate::tool::{Compiler, Dialect, FOLDER_VARIABLE, PLAN_FILE, RustLinker, RustPlan, Tool, ToolPlan};
@@ -131,6 +132,7 @@ impl Plan {
         let with_layout = layout.is_some().then(|| folder.join(LAYOUT));
         let tools = ToolPlan {
             headers: with_headers,
+            behind: (request.spec.libc == CLibrary::Musl).then(|| folder.join(absent::FOLDER)),
             layout: with_layout,
             ..tools(request, &project, &toolchain, &folder, &objects)
         };
@@ -186,6 +188,9 @@ impl Plan {
             for header in &self.headers {
                 write(&folder.join(&header.name), header.text.as_bytes())?;
             }
+        }
+        if let Some(folder) = &self.tools.behind {
+            absent::write(folder)?;
         }
         if self.toolchain.zig {
             let cache = self.environment.iter().find(|(name, _)| name == "ZIG_GLOBAL_CACHE_DIR");
@@ -348,6 +353,7 @@ pub(crate) fn tools(
         ld: crate::project::raw_linker(spec, toolchain).unwrap_or_default(),
         objects: objects.iter().map(|object| folder.join(format!("{}.o", object.name))).collect(),
         headers: None,
+        behind: None,
         layout: None,
         rust,
         portable: None,

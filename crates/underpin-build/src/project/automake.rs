@@ -30,8 +30,13 @@ pub fn kept(folder: &Path, words: &[String]) -> Option<Kept> {
         return None;
     }
     let there = match installed(version) {
-        Some(there) if there == version && shared::find("autoconf").is_some() => return None,
-        Some(there) if there == version => "no Autoconf".to_owned(),
+        Some(there) if there == version => match shared::find("autoconf") {
+            None => "no Autoconf".to_owned(),
+            Some(_) if lacks_script(folder) => {
+                format!("Automake {there}, which wants the script `compile` beside `missing`")
+            }
+            Some(_) => return None,
+        },
         Some(there) => format!("Automake {there}"),
         None => format!("no Automake {}", series(version)),
     };
@@ -40,6 +45,13 @@ pub fn kept(folder: &Path, words: &[String]) -> Option<Kept> {
          built with what is there; `autoreconf -fi` makes it again"
     );
     Some(Kept { words: NOTHING.map(str::to_owned).to_vec(), remark })
+}
+
+/// Whether the script is missing that Automake asks of every project in C since 1.14 ("required file not found"). What an older
+/// one made, or one whose configure.ac named no such program, comes without it.
+fn lacks_script(folder: &Path) -> bool {
+    let stands_alone = |path: &Path| path.ends_with("missing") && !path.with_file_name("compile").exists();
+    shared::any_file(folder, stands_alone)
 }
 
 /// Whether one of the files from which Automake and Autoconf make others is newer than one that they made.
@@ -87,6 +99,18 @@ mod tests {
         for (version, is) in [("1.16.1", "1.16"), ("1.16i", "1.16"), ("1.15", "1.15"), ("2", "2"), ("", "")] {
             assert_eq!(series(version), is);
         }
+    }
+
+    #[test]
+    fn a_project_without_the_script_compile_is_not_made_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let scripts = folder.path().join("build-aux");
+        fs::create_dir(&scripts).unwrap();
+        assert!(!lacks_script(folder.path()), "nothing is known of it");
+        fs::write(scripts.join("missing"), "").unwrap();
+        assert!(lacks_script(folder.path()));
+        fs::write(scripts.join("compile"), "").unwrap();
+        assert!(!lacks_script(folder.path()));
     }
 
     #[test]

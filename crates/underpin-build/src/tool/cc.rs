@@ -41,6 +41,7 @@ pub fn invoke(
         // that its headers come first (libc++'s <cstdio>).
         let headers = plan.headers.iter().filter(|_| tool == Tool::Cc);
         line.0.extend(headers.flat_map(|folder| ["-I".into(), folder.as_os_str().to_owned()]));
+        line.0.extend(plan.behind.iter().flat_map(|folder| ["-idirafter".into(), folder.as_os_str().to_owned()]));
         // The last that fits wins, and a project may map a folder around this one.
         line.0.extend(mapped("-ffile-prefix-map=", around.folder));
     }

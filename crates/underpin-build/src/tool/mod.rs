@@ -140,6 +140,9 @@ pub struct ToolPlan {
     /// A folder of headers for C that come before the C library's own, and after the project's.
     #[serde(default)]
     pub headers: Option<PathBuf>,
+    /// A folder of headers that come behind all others.
+    #[serde(default)]
+    pub behind: Option<PathBuf>,
     /// A script for the linker beside its own.
     #[serde(default)]
     pub layout: Option<PathBuf>,

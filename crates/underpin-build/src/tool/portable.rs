@@ -132,6 +132,7 @@ mod tests {
             ld: Vec::new(),
             objects: vec!["/made/sdk/tools/note.o".into()],
             headers: None,
+            behind: None,
             layout: None,
             rust: None,
             portable: Some(portable),

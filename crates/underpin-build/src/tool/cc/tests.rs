@@ -28,6 +28,7 @@ fn line(spec: Spec, dialect: Dialect, arguments: &str) -> String {
         ranlib: Vec::new(),
         ld: Vec::new(),
         headers: None,
+        behind: None,
         layout: None,
         objects: vec!["/t/allocator.o".into(), "/t/note.o".into()],
         rust: None,
@@ -121,6 +122,7 @@ fn the_archiver_keeps_its_first_words() {
         ranlib: Vec::new(),
         ld: Vec::new(),
         headers: None,
+        behind: None,
         layout: None,
         objects: Vec::new(),
         rust: None,
@@ -169,6 +171,7 @@ fn the_linkers_version_is_asked_of_the_linker_that_links() {
         ranlib: Vec::new(),
         ld: Vec::new(),
         headers: None,
+        behind: None,
         layout: None,
         objects: Vec::new(),
         rust: None,
@@ -204,7 +207,7 @@ fn every_source_of_a_compilation_by_zig_is_a_call_of_its_own() {
 }
 
 #[test]
-fn headers_are_for_c_alone_and_the_layout_for_gnu_ld_alone() {
+fn headers_in_front_are_for_c_alone_and_the_layout_for_gnu_ld_alone() {
     let mut lld = compiler(Dialect::Foreign);
     lld.start.push("-fuse-ld=lld".to_owned());
     let plan = |compiler: Compiler| ToolPlan {
@@ -215,6 +218,7 @@ fn headers_are_for_c_alone_and_the_layout_for_gnu_ld_alone() {
         ranlib: Vec::new(),
         ld: Vec::new(),
         headers: Some("/t/include".into()),
+        behind: Some("/t/bsd".into()),
         layout: Some("/t/layout.ld".into()),
         objects: Vec::new(),
         rust: None,
@@ -231,6 +235,7 @@ fn headers_are_for_c_alone_and_the_layout_for_gnu_ld_alone() {
     for dialect in [Dialect::Own, Dialect::Foreign, Dialect::Zig] {
         assert!(has(compiler(dialect), Tool::Cc, &["-c", "a.c"], "/t/include"));
         assert!(!has(compiler(dialect), Tool::Cxx, &["-c", "a.cc"], "/t/include"));
+        assert!(has(compiler(dialect), Tool::Cxx, &["-c", "a.cc"], "/t/bsd"));
         for tool in [Tool::Cc, Tool::Cxx] {
             let laid_out = has(compiler(dialect), tool, &["a.o"], "-Wl,-T,/t/layout.ld");
             assert_eq!(laid_out, dialect != Dialect::Zig, "{dialect:?}");

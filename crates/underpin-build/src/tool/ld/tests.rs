@@ -36,6 +36,7 @@ fn line_with(cxx: Option<Compiler>, linker: RustLinker, users: Option<&str>, too
         ld: Vec::new(),
         objects: vec!["/t/allocator.o".into()],
         headers: None,
+        behind: None,
         layout: None,
         rust: Some(rust),
         portable: None,
