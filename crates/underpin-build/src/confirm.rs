@@ -2,7 +2,7 @@
 
 use crate::evidence::{Presence, presence};
 use crate::{Allocator, BuildError, CLibrary, LinkObject, Linkage, Spec};
-use bstr::BString;
+use bstr::{BString, ByteSlice};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use underpin_elf::{BuildNote, Details, Elf, IsaLevel, LibcKind};
@@ -17,7 +17,12 @@ pub struct Confirmation {
     pub note: Option<BuildNote>,
     /// Its size in bytes.
     pub bytes: u64,
+    /// It calls `dlopen`, which always fails in it: a static program on musl loads nothing.
+    pub opens_in_vain: bool,
 }
+
+/// What musl's `dlopen` for static programs says (src/ldso/dlopen.c); nothing else of it is linked for anything else.
+const IN_VAIN: &[u8] = b"Dynamic loading not supported\0";
 
 /// One property.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,7 +72,8 @@ pub fn confirm(path: &Path, spec: &Spec, objects: &[LinkObject]) -> Result<Confi
         facts.iter_mut().for_each(|fact| without_library(fact, spec, note.as_ref()));
     }
     facts.extend(present.iter().filter_map(|(object, presence)| linked(object, presence)));
-    Ok(Confirmation { facts, note, bytes: file.len() as u64 })
+    let opens_in_vain = spec.libc == CLibrary::Musl && spec.linkage.is_static() && file.find(IN_VAIN).is_some();
+    Ok(Confirmation { facts, note, bytes: file.len() as u64, opens_in_vain })
 }
 
 fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> BuildError {

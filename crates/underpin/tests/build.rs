@@ -212,6 +212,20 @@ fn a_program_keeps_a_function_of_its_own_that_the_overlay_has_too() {
 }
 
 #[test]
+fn a_static_program_that_opens_libraries_is_told_that_it_cannot() {
+    need!("musl-gcc", "readelf");
+    let dir = Fixture::new();
+    let opens = "#include <dlfcn.h>\nint main(void) { return dlopen(\"libm.so.6\", RTLD_NOW) != 0; }\n";
+    dir.write("opens.c", opens);
+    dir.write("plain.c", "int main(void) { return 0; }\n");
+    let told = |arguments: &[&str]| must(&dir, arguments).contains("(dlopen)");
+    assert!(told(&["opens.c", "--as", "musl+system"]));
+    says(&dir.join("opens"));
+    assert!(!told(&["plain.c", "--as", "musl+system"]));
+    assert!(!told(&["opens.c", "--as", "musl:dynamic", "-o", "dynamic"]));
+}
+
+#[test]
 fn a_libgcc_that_calls_glibcs_dl_find_object_unwinds_on_musl() {
     need!("musl-gcc", "readelf");
     let dir = Fixture::new();

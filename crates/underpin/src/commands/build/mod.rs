@@ -96,12 +96,23 @@ fn deliver(build: &BuildPlan, outputs: &Outputs, document: &mut BuildDocument) -
     for artifact in &artifacts {
         may_replace(&artifact.place, request.force)?;
     }
+    let mut opening = Vec::new();
     for artifact in &artifacts {
         let confirmation = confirm(&artifact.program.path, &build.plan.spec, &build.plan.objects)?;
         if confirmation.holds() {
             artifact.deliver()?;
         }
+        if confirmation.opens_in_vain {
+            opening.push(artifact.program.name.as_str());
+        }
         document.programs.push(program(artifact, &confirmation));
+    }
+    if !opening.is_empty() {
+        document.remarks.push(format!(
+            "{}: opens libraries while it runs (dlopen), and a static program cannot: what it has as modules or plug-ins is missing, \
+             unless the project links it in; --linkage dynamic keeps them",
+            opening.join(", ")
+        ));
     }
     if artifacts.iter().any(|artifact| artifact.place.starts_with(&build.plan.work)) {
         let remark =
