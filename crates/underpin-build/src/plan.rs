@@ -132,7 +132,7 @@ impl Plan {
         let with_layout = layout.is_some().then(|| folder.join(LAYOUT));
         let tools = ToolPlan {
             headers: with_headers,
-            behind: (request.spec.libc == CLibrary::Musl).then(|| folder.join(absent::FOLDER)),
+            behind: (spec.libc == CLibrary::Musl).then(|| folder.join(absent::FOLDER)),
             layout: with_layout,
             ..tools(request, &project, &toolchain, &folder, &objects)
         };

@@ -2,26 +2,18 @@
 //! sanitizers, and in a static musl program against musl's scanf.
 #![cfg(target_arch = "x86_64")]
 
-use underpin_test_support::{Fixture, Output, need};
+mod checking;
+
+use checking::Checking;
+use underpin_test_support::need;
 
 const NUMBERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/native/numbers.c");
 const CHECK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/numbers.c");
-const FLAGS: [&str; 6] = ["-std=c11", "-O2", "-ffreestanding", "-fno-builtin", "-fPIC", "-fno-stack-protector"];
 
 /// Compiles the functions with one compiler and the check with another, and runs the program with a command in front; what it
 /// says.
-fn read(compilers: [&str; 2], numbers: &[&str], check: &[&str], runner: &[&str]) -> String {
-    let fixture = Fixture::new();
-    fixture.must(compilers[0], [&FLAGS[..], numbers, &["-c", NUMBERS, "-o", "numbers.o"]].concat());
-    let check = [&["-O1", "-w", "-fno-builtin"][..], check, &["-o", "check", "numbers.o", CHECK, "-lm"]].concat();
-    fixture.must(compilers[1], check);
-    assert!(fixture.must("nm", ["check"]).contains(" t judged"), "the program has other functions");
-    let program = fixture.join("check").display().to_string();
-    let command = [runner, &[&program]].concat();
-    let output = Output::of(fixture.command(command[0]).args(&command[1..]));
-    assert!(output.code == Some(0), "ended with {:?}:\n{}{}", output.code, output.stdout, output.stderr);
-    assert!(!output.stderr.contains("runtime error"), "{}", output.stderr);
-    output.stdout
+fn read(compilers: [&str; 2], flags: &[&str], check_flags: &[&str], runner: &[&str]) -> String {
+    Checking { source: NUMBERS, check: CHECK, function: "judged", compilers, flags, check_flags, runner }.says()
 }
 
 #[test]

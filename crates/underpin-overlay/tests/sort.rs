@@ -2,24 +2,18 @@
 //! in a static musl program.
 #![cfg(target_arch = "x86_64")]
 
-use underpin_test_support::{Fixture, Output, need};
+mod checking;
+
+use checking::Checking;
+use underpin_test_support::need;
 
 const OVERLAY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/native/overlay.c");
 const CHECK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sort.c");
-const FLAGS: [&str; 6] = ["-std=c11", "-O2", "-ffreestanding", "-fno-builtin", "-fPIC", "-fno-stack-protector"];
 
 /// Compiles the overlay and the check, and runs the program with a command in front; what it says.
-fn sorted(compiler: &str, overlay: &[&str], check: &[&str], runner: &[&str]) -> String {
-    let fixture = Fixture::new();
-    fixture.must(compiler, [&FLAGS[..], overlay, &["-c", OVERLAY, "-o", "overlay.o"]].concat());
-    fixture.must(compiler, [&["-O1", "-w", "-fno-builtin"][..], check, &["-o", "check", "overlay.o", CHECK]].concat());
-    assert!(fixture.must("nm", ["check"]).contains(" t sort_sized"), "the program has another qsort");
-    let program = fixture.join("check").display().to_string();
-    let command = [runner, &[&program]].concat();
-    let output = Output::of(fixture.command(command[0]).args(&command[1..]));
-    assert!(output.code == Some(0), "ended with {:?}:\n{}{}", output.code, output.stdout, output.stderr);
-    assert!(!output.stderr.contains("runtime error"), "{}", output.stderr);
-    output.stdout
+fn sorted(compiler: &str, flags: &[&str], check_flags: &[&str], runner: &[&str]) -> String {
+    let compilers = [compiler; 2];
+    Checking { source: OVERLAY, check: CHECK, function: "sort_sized", compilers, flags, check_flags, runner }.says()
 }
 
 #[test]
