@@ -16,6 +16,7 @@ mod cargo_config;
 mod confirm;
 mod error;
 mod evidence;
+mod manual;
 mod note;
 mod plan;
 pub mod project;

@@ -6,6 +6,7 @@ use crate::screen::note;
 use crate::tool_terminal::{ToolTerminal, plain};
 use anyhow::{Context, bail};
 use bstr::ByteSlice;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -66,17 +67,7 @@ pub fn execute(plan: &Plan) -> anyhow::Result<Option<Outputs>> {
     let mut outputs = Outputs::default();
     for step in plan.steps() {
         let (output, log) = (plan.work.join("output"), plan.work.join("log"));
-        let (end, was_shown) = start(plan, step, &output, &log)?;
-        match end {
-            RunEnd::Exited(0) => {}
-            RunEnd::Interrupted => return Ok(None),
-            end => {
-                if matches!(end, RunEnd::Exited(_)) {
-                    plan.finished();
-                }
-                bail!(failure(plan, step, end, &log, was_shown));
-            }
-        }
+        let Some(was_shown) = complete(plan, step, &output, &log)? else { return Ok(None) };
         let text = if step.captured { fs::read(&output)?.to_str_lossy().into_owned() } else { String::new() };
         outputs.add(&text, step.makes.as_deref());
         // A step whose output is read asks a tool something: what it says beside is not about the build.
@@ -86,6 +77,28 @@ pub fn execute(plan: &Plan) -> anyhow::Result<Option<Outputs>> {
     }
     plan.finished();
     Ok(if end_requests() > 0 { None } else { Some(outputs) })
+}
+
+/// Runs a command to its good end, whether the user has seen what it said; `None` if the user interrupted it. What it lacks of a
+/// manual gets a stand-in, and it is tried again.
+fn complete(plan: &Plan, step: &Step, output: &Path, log: &Path) -> anyhow::Result<Option<bool>> {
+    let mut step = Cow::Borrowed(step);
+    loop {
+        let (end, was_shown) = start(plan, &step, output, log)?;
+        let again = match end {
+            RunEnd::Exited(0) => return Ok(Some(was_shown)),
+            RunEnd::Interrupted => return Ok(None),
+            RunEnd::Exited(_) => {
+                plan.finished();
+                let said = plain(&fs::read(log).unwrap_or_default());
+                plan.without_manual(&step, &said.to_str_lossy())?
+            }
+            _ => None,
+        };
+        let Some((again, names)) = again else { bail!(failure(plan, &step, end, log, was_shown)) };
+        note(&format!("no {} among the sources, of their manual: again with an empty file", names.join(", ")));
+        step = Cow::Owned(again);
+    }
 }
 
 /// Runs a command: how it ended, and whether the user has seen what it said. That goes into a log, and to the terminal if there
