@@ -493,7 +493,7 @@ _underpin() {
             return 0
             ;;
         underpin__subcmd__build)
-            opts="-o -v -h -V --crate --build-system --as --libc --linkage --malloc --goal --overlay --target --cc --output --bin --print-env --print-link-args --toolchains --force --wait --dry-run --verbose --json --color --help --version"
+            opts="-o -v -h -V --crate --build-system --as --libc --linkage --malloc --goal --overlay --target --cc --output --bin --print-env --print-link-args --toolchains --force --wait --timeout --dry-run --verbose --json --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -552,6 +552,10 @@ _underpin() {
                     return 0
                     ;;
                 --wait)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

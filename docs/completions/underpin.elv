@@ -180,6 +180,7 @@ set edit:completion:arg-completer[underpin] = {|@words|
             cand --output 'Where the program goes: a file, or a folder'
             cand --bin 'The program that is wanted, if several are built (may be repeated)'
             cand --wait 'How long to wait for another build of the same project, in seconds (0: not at all)'
+            cand --timeout 'How long each command of the project''s build tool may take, in seconds'
             cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too'
             cand --print-env 'Build nothing: print variables (CC, AR, ...) for a build that you start, as a shell takes them'
             cand --print-link-args 'Build nothing: print the objects to put first on a program''s link line'

@@ -192,6 +192,7 @@ clang\t'clang with lld'"
 complete -c underpin -n "__fish_underpin_using_subcommand build" -s o -l output -d 'Where the program goes: a file, or a folder' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand build" -l bin -d 'The program that is wanted, if several are built (may be repeated)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand build" -l wait -d 'How long to wait for another build of the same project, in seconds (0: not at all)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand build" -l timeout -d 'How long each command of the project\'s build tool may take, in seconds' -r
 complete -c underpin -n "__fish_underpin_using_subcommand build" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
 never\t'Never'"

@@ -32,7 +32,7 @@ pub use built::{Artifact, Outputs, PlaceError, is_folder, may_replace, place};
 pub use confirm::{Confirmation, Fact, confirm};
 pub use error::BuildError;
 pub use note::{NoteObjectError, has_note, note_object};
-pub use plan::{Plan, Step};
+pub use plan::{LOCK_WAIT, Plan, STEP_LIMIT, Step};
 pub use request::{Claim, Header, LinkObject, Places, Request};
 pub use sdk::{Kit, TOOLS};
 pub use spec::{Allocator, CLibrary, GlibcVersion, Goal, Linkage, Processor, Spec, SpecError, SpecText};

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -284,6 +285,12 @@ fn key(request: &Request, project: &Project, toolchains: &Toolchains) -> String 
     let digits: String = hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect();
     format!("{name}-{digits}")
 }
+
+/// The most that a command of a build may take unless the user says otherwise: LLVM is compiled in less on two processors.
+pub const STEP_LIMIT: Duration = Duration::from_secs(4 * 3600);
+
+/// How long another run's lock on the same build is waited for unless the user says otherwise.
+pub const LOCK_WAIT: Duration = Duration::from_secs(30 * 60);
 
 /// The script for the linker, in the folder of the tools.
 const LAYOUT: &str = "layout.ld";

@@ -5,6 +5,7 @@ use crate::on_board::{AllocatorKind, allocator};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::Command;
+use underpin_sys::{QUESTION_LIMIT, answer};
 
 /// One setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,7 +100,7 @@ struct Tunable {
 }
 
 fn list_tunables(loader: &Path) -> Option<Vec<Tunable>> {
-    let output = Command::new(loader).arg("--list-tunables").env_clear().output().ok()?;
+    let output = answer(Command::new(loader).arg("--list-tunables").env_clear(), QUESTION_LIMIT).ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     let tunables: Vec<Tunable> = text.lines().filter_map(tunable).collect();
     (!tunables.is_empty()).then_some(tunables)

@@ -4,6 +4,7 @@
 //! The only library of underpin with `unsafe`; all of its interface is safe. It knows nothing of libraries, phases or
 //! reports: it returns what the kernel says. Errors carry the call that failed and its error number.
 
+mod answer;
 mod background;
 mod end_requests;
 mod error;
@@ -28,6 +29,7 @@ mod units;
 mod wait;
 mod watchdog;
 
+pub use answer::{CHORE_LIMIT, QUESTION_LIMIT, answer, answer_to};
 pub use background::Background;
 pub use end_requests::{EndAtOnce, end_requests, end_signal};
 pub use error::{Denied, LaunchError, SysError};

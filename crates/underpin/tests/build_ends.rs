@@ -201,6 +201,21 @@ fn what_a_killed_make_left_half_written_is_not_built_upon() {
 }
 
 #[test]
+fn a_command_that_takes_too_long_is_ended_and_not_built_upon() {
+    need!("make", "musl-gcc");
+    let dir = Fixture::new();
+    halting(&dir, "half");
+    let ended = Output::of(&mut build(&dir, "half", &["--timeout", "1"]));
+    assert_eq!(ended.code, Some(2), "{}", ended.stdout);
+    assert!(ended.stderr.contains("build failed (it took longer than --timeout"), "{}", ended.stderr);
+    wait_until_nothing_runs(&dir);
+    assert!(!dir.join("out").exists());
+    dir.write("go-half", "");
+    must(build(&dir, "half", &[]));
+    assert_eq!(says(&dir.join("out/half")), "whole\n");
+}
+
+#[test]
 fn builds_of_one_project_wait_for_each_other_and_say_so_and_those_of_others_do_not() {
     need!("make", "musl-gcc");
     let dir = Fixture::new();

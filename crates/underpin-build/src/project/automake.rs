@@ -7,6 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::time::SystemTime;
+use underpin_sys::{QUESTION_LIMIT, answer};
 
 /// What the makefiles call to be made again, for make's command line: nothing.
 const NOTHING: [&str; 4] = ["ACLOCAL=:", "AUTOCONF=:", "AUTOHEADER=:", "AUTOMAKE=:"];
@@ -76,7 +77,7 @@ fn is_outdated(folder: &Path) -> bool {
 /// The version that makefiles of this one would call.
 fn installed(version: &str) -> Option<String> {
     let program = shared::find(&format!("automake-{}", series(version)))?;
-    let output = Command::new(program).arg("--version").output().ok()?;
+    let output = answer(Command::new(program).arg("--version"), QUESTION_LIMIT).ok()?;
     let text = String::from_utf8_lossy(&output.stdout);
     Some(text.lines().next()?.split_whitespace().last()?.to_owned())
 }

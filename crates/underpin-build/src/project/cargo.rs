@@ -10,7 +10,8 @@ use crate::toolchain::RustChoice;
 use crate::{BuildError, Outputs, Processor, Step};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
+use underpin_sys::{CHORE_LIMIT, QUESTION_LIMIT, answer};
 
 /// The file that marks such a project.
 pub const MARK: &str = "Cargo.toml";
@@ -103,8 +104,8 @@ impl Cargo {
 
     fn ask(&self, choice: &RustChoice, arguments: &[&str]) -> Result<Vec<u8>, BuildError> {
         let mut command = Command::new(&choice.rust.cargo);
-        command.args(arguments).current_dir(&self.folder).stdin(Stdio::null());
-        let output = command.output().map_err(BuildError::io(&choice.rust.cargo))?;
+        command.args(arguments).current_dir(&self.folder);
+        let output = answer(&mut command, CHORE_LIMIT).map_err(BuildError::io(&choice.rust.cargo))?;
         if output.status.success() {
             return Ok(output.stdout);
         }
@@ -199,7 +200,7 @@ fn other_toolchain(choice: &RustChoice, wanted: &str) -> Option<String> {
     let mut names: Vec<PathBuf> = std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).collect();
     names.sort();
     let version = |path: &Path| {
-        let output = Command::new(path.join("bin/rustc")).arg("--version").output().ok()?;
+        let output = answer(Command::new(path.join("bin/rustc")).arg("--version"), QUESTION_LIMIT).ok()?;
         String::from_utf8(output.stdout).ok()?.split(' ').nth(1).map(parts)
     };
     let found = names.into_iter().find(|path| version(path).is_some_and(|version| version >= parts(wanted)))?;

@@ -8,6 +8,8 @@ use crate::tool::Tool;
 use crate::{BuildError, Step};
 use std::fmt::Write as _;
 use std::path::Path;
+use std::process::Command;
+use underpin_sys::{QUESTION_LIMIT, answer};
 
 /// The file that marks such a project.
 pub const MARK: &str = "meson.build";
@@ -68,7 +70,7 @@ pub fn plan(folder: &Path, context: &Context<'_>) -> Result<Planned, BuildError>
 
 /// Since meson 0.63.
 fn knows_prefer_static(meson: &Path) -> bool {
-    let output = std::process::Command::new(meson).arg("--version").output();
+    let output = answer(Command::new(meson).arg("--version"), QUESTION_LIMIT);
     let version = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
     let mut parts = version.trim().split('.').map(|part| part.parse::<u32>().unwrap_or(0));
     (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) >= (0, 63)

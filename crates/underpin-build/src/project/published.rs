@@ -5,7 +5,8 @@ use super::{Context, Planned, Program, cargo};
 use crate::toolchain::RustChoice;
 use crate::{BuildError, Outputs, Step};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
+use underpin_sys::{CHORE_LIMIT, answer};
 
 /// A crate by its name.
 #[derive(Clone, Debug)]
@@ -93,8 +94,7 @@ impl Published {
         let mut command = Command::new(&choice.rust.cargo);
         command.args(["metadata", "--format-version", "1", "--offline", "--locked", "--filter-platform"]);
         command.arg(context.spec.rust_triple()).arg("--manifest-path").arg(manifest);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        command.status().is_ok_and(|status| status.success())
+        answer(&mut command, CHORE_LIMIT).is_ok_and(|output| output.status.success())
     }
 }
 

@@ -6,7 +6,8 @@ use bstr::ByteSlice;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
+use underpin_sys::{QUESTION_LIMIT, answer};
 
 /// Where to look.
 #[derive(Clone, Debug)]
@@ -36,11 +37,11 @@ impl Finder {
     /// What a program prints, without the white space around it; `None` if it fails.
     fn ask<A: AsRef<OsStr>>(&self, program: &Path, arguments: &[A]) -> Option<String> {
         let mut command = Command::new(program);
-        command.args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).env("LC_ALL", "C");
+        command.args(arguments).env("LC_ALL", "C");
         if self.folder.is_dir() {
             command.current_dir(&self.folder);
         }
-        let output = command.output().ok().filter(|output| output.status.success())?;
+        let output = answer(&mut command, QUESTION_LIMIT).ok().filter(|output| output.status.success())?;
         Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
     }
 }

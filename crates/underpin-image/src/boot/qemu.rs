@@ -4,7 +4,8 @@ use crate::{ImageError, Target};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
+use underpin_sys::{QUESTION_LIMIT, answer};
 
 /// What runs the guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,8 +58,7 @@ impl Qemu {
         let (program, package) = program(target);
         let found = underpin_sys::find_program(OsStr::new(program), path);
         let file = found.map_err(|_| ImageError::NoEmulator { program, package, target: target.name() })?;
-        let output =
-            Command::new(&file).arg("--version").stdin(Stdio::null()).output().map_err(ImageError::io(&file))?;
+        let output = answer(Command::new(&file).arg("--version"), QUESTION_LIMIT).map_err(ImageError::io(&file))?;
         let text = String::from_utf8_lossy(&output.stdout);
         let version = version(&text).ok_or_else(|| ImageError::Emulator {
             path: file.clone(),

@@ -6,7 +6,8 @@ use std::io::Write as _;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use underpin_build::STEP_LIMIT;
 use underpin_sys::end_requests;
 
 /// This much of a log is shown if a command fails.
@@ -50,7 +51,7 @@ impl Log<'_> {
             Ok(child) => child,
             Err(error) => return Err(self.failed(command, format!("cannot be started ({error})"))),
         };
-        let mut look = Duration::from_millis(1);
+        let (begun, mut look) = (Instant::now(), Duration::from_millis(1));
         loop {
             if let Some(status) = child.try_wait().map_err(ImageError::io(program))? {
                 if end_requests() > 0 {
@@ -62,13 +63,18 @@ impl Log<'_> {
                     Err(self.failed(command, format!("ended with {status}")))
                 };
             }
-            if end_requests() > 0 {
+            let is_late = begun.elapsed() >= STEP_LIMIT;
+            if end_requests() > 0 || is_late {
                 let group = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
                 if let Some(group) = group {
                     let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
                 }
                 let _ = child.wait();
-                return Err(ImageError::Interrupted);
+                return Err(if is_late {
+                    self.failed(command, format!("took longer than {} s, and was ended", STEP_LIMIT.as_secs()))
+                } else {
+                    ImageError::Interrupted
+                });
             }
             std::thread::sleep(look);
             look = (look * 2).min(LONGEST_LOOK);

@@ -7,7 +7,8 @@ use crate::recipe::{Change, Given, Patch, RecipeError, Resolved, Source};
 use crate::store::{Access, Store};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
+use underpin_sys::{CHORE_LIMIT, answer_to};
 
 /// Fetches what a recipe is made from, if it is not there.
 pub(super) fn fetch(
@@ -105,15 +106,12 @@ fn apply(patch: &Patch, folder: &Path, more: &[&str]) -> Result<(), String> {
     std::io::Write::write_all(&mut input, &patch.bytes).map_err(|error| error.to_string())?;
     std::io::Seek::rewind(&mut input).map_err(|error| error.to_string())?;
     let words = ["-p1", "--batch", "--fuzz=0", "--no-backup-if-mismatch", "--reject-file=-"];
-    let output = Command::new("patch")
-        .args(words)
-        .args(more)
-        .current_dir(folder)
-        .env("LC_ALL", "C")
-        .stdin(input)
-        .stderr(Stdio::piped())
-        .output()
-        .map_err(|error| format!("patch cannot be started ({error}): `apt-get install patch`"))?;
+    let mut command = Command::new("patch");
+    command.args(words).args(more).current_dir(folder).env("LC_ALL", "C");
+    let output = answer_to(input.into(), &mut command, CHORE_LIMIT).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => "patch is not installed: `apt-get install patch`".to_owned(),
+        _ => error.to_string(),
+    })?;
     if output.status.success() {
         return Ok(());
     }

@@ -4,6 +4,7 @@ use super::{Access, Package, Store, apt};
 use crate::{ImageError, Target};
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdout, Command, Stdio};
+use underpin_sys::{CHORE_LIMIT, Limits, Watchdog, answer};
 
 impl Store {
     /// The newest package of a name by the index that was fetched last, and the folder with its files.
@@ -17,10 +18,10 @@ impl Store {
         if !folder.exists() {
             let file = self.package(&package, access)?;
             let staged = self.staging()?.join(&package.name);
-            let status = Command::new("dpkg-deb").arg("-x").arg(&file).arg(&staged).stdin(Stdio::null()).status();
+            let status = answer(Command::new("dpkg-deb").arg("-x").arg(&file).arg(&staged), CHORE_LIMIT);
             let failed = |what: String| ImageError::Unpack { path: file.clone(), what };
             match status {
-                Ok(status) if status.success() => {}
+                Ok(output) if output.status.success() => {}
                 Ok(_) => return Err(failed("dpkg-deb cannot unpack it".to_owned())),
                 Err(error) => return Err(failed(format!("dpkg-deb: {error}"))),
             }
@@ -47,7 +48,11 @@ pub(super) fn read_files<T>(
         .spawn()
         .map_err(|error| failed(format!("dpkg-deb: {error}")))?;
     let archive = reader.stdout.take().ok_or_else(|| failed("dpkg-deb has no output".to_owned()))?;
+    // What it hands over is read as it comes: if nothing comes any more, its end is the end of the archive.
+    let watchdog = Watchdog::new(reader.id().cast_signed(), Limits::time(CHORE_LIMIT));
+    let watchdog = watchdog.map_err(|error| failed(error.to_string()))?;
     let taken = read(tar::Archive::new(archive)).map_err(|error| failed(error.to_string()));
+    drop(watchdog);
     let status = reader.wait().map_err(|error| failed(format!("dpkg-deb: {error}")))?;
     let taken = taken?;
     if status.success() { Ok(taken) } else { Err(failed("dpkg-deb cannot read it".to_owned())) }

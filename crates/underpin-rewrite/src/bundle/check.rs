@@ -8,13 +8,11 @@ use super::{BundleError, hooks};
 use crate::files::{Bindings, Disagreement};
 use bstr::{BString, ByteSlice, ByteVec};
 use serde::Serialize;
-use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-use std::thread;
-use std::time::Duration;
+use std::process::Command;
 use underpin_elf::Machine;
 use underpin_resolve::LoaderKind;
+use underpin_sys::{QUESTION_LIMIT, answer};
 
 /// The outcome of the check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -52,25 +50,13 @@ pub fn check(plan: &BundlePlan, entry: &Path) -> Result<BundleCheck, BundleError
 /// Runs a command without variables and returns the lines that it prints.
 fn lines(command: &mut Command) -> Result<Vec<BString>, BundleError> {
     let shown = format!("{}", command.get_program().to_string_lossy());
-    let output = started(command).map_err(|error| BundleError::Judge(format!("{shown} cannot be started: {error}")))?;
+    let output = answer(command, QUESTION_LIMIT)
+        .map_err(|error| BundleError::Judge(format!("{shown} cannot be started: {error}")))?;
     if !output.status.success() {
         let said = output.stderr.to_str_lossy();
         return Err(BundleError::Judge(format!("{shown} ended with {}: {}", output.status, said.trim())));
     }
     Ok(output.stdout.lines().map(BString::from).collect())
-}
-
-/// Starts a command whose file has just been written. If another thread forks in between, its child holds the file open
-/// for writing until its own exec, and until then execve fails with ETXTBSY.
-fn started(command: &mut Command) -> io::Result<Output> {
-    const ATTEMPTS: usize = 100;
-    for _ in 0..ATTEMPTS {
-        match command.output() {
-            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => thread::sleep(Duration::from_millis(10)),
-            result => return result,
-        }
-    }
-    command.output()
 }
 
 /// The path in a line `name => path (0x...)` or `path (0x...)`; `None` for the kernel's vdso.
@@ -90,7 +76,7 @@ pub(super) fn compare(separate: &Separate, entry: &Path, merged: &Path) -> Resul
     let ask = |entry: &Path| -> Result<Bindings, BundleError> {
         let variables = [("LD_TRACE_LOADED_OBJECTS", "1"), ("LD_WARN", "yes"), ("LD_BIND_NOW", "1")];
         let mut command = Command::new(entry);
-        let output = started(command.env_clear().envs(variables).env("LD_DEBUG", "bindings"));
+        let output = answer(command.env_clear().envs(variables).env("LD_DEBUG", "bindings"), QUESTION_LIMIT);
         let output = output.map_err(|error| BundleError::Judge(format!("it cannot be started: {error}")))?;
         Ok(Bindings::of_names(entry, &output.stdout, &output.stderr))
     };

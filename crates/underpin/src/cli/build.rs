@@ -5,10 +5,7 @@ use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use underpin_build::project::BuildSystem;
 use underpin_build::toolchain::CompilerFamily;
-use underpin_build::{Allocator, CLibrary, Goal, Linkage, Processor, SpecText};
-
-/// How long another build of the same project is waited for, in seconds.
-const USUAL_WAIT: u64 = 1800;
+use underpin_build::{Allocator, CLibrary, Goal, LOCK_WAIT, Linkage, Processor, STEP_LIMIT, SpecText};
 
 /// Build a project with a C library, linkage and allocator of your choice.
 ///
@@ -116,8 +113,12 @@ pub struct BuildArgs {
     pub force: bool,
 
     /// How long to wait for another build of the same project, in seconds (0: not at all)
-    #[arg(long, value_name = "SECONDS", default_value_t = USUAL_WAIT)]
+    #[arg(long, value_name = "SECONDS", default_value_t = LOCK_WAIT.as_secs())]
     pub wait: u64,
+
+    /// How long each command of the project's build tool may take, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = STEP_LIMIT.as_secs())]
+    pub timeout: u64,
 
     /// Show what would be run and build nothing
     #[arg(long)]
@@ -152,7 +153,8 @@ impl BuildArgs {
             print_link_args: false,
             toolchains: false,
             force: false,
-            wait: USUAL_WAIT,
+            wait: LOCK_WAIT.as_secs(),
+            timeout: STEP_LIMIT.as_secs(),
             dry_run: false,
             display: DisplayArgs::default(),
             words: Vec::new(),

@@ -33,6 +33,8 @@ pub struct BuildPlan {
     pub json: bool,
     /// How long to wait for another run of the same build.
     pub wait: Duration,
+    /// How long a command of the project's build tool may take.
+    pub timeout: Duration,
     /// In how much detail.
     pub verbosity: u8,
 }
@@ -84,8 +86,8 @@ impl BuildPlan {
         let mut plan = plan;
         plan.planned.remarks.extend(linked::absent(&plan.spec));
         let (json, verbosity) = (args.display.json, args.display.verbose);
-        let wait = Duration::from_secs(args.wait);
-        Ok(BuildPlan { plan, request, printed, dry_run: args.dry_run, json, wait, verbosity })
+        let (wait, timeout) = (Duration::from_secs(args.wait), Duration::from_secs(args.timeout));
+        Ok(BuildPlan { plan, request, printed, dry_run: args.dry_run, json, wait, timeout, verbosity })
     }
 }
 

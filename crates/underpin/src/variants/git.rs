@@ -7,7 +7,8 @@ use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
+use underpin_sys::{CHORE_LIMIT, answer};
 
 /// The repository of the current directory.
 #[derive(Debug)]
@@ -110,13 +111,14 @@ fn said<'a>(words: impl Iterator<Item = &'a OsStr>) -> anyhow::Result<Vec<u8>> {
     // The user's hooks are not for these trees, and no lock is taken that another git might wait for.
     command.args(["-c", "core.hooksPath=/dev/null"]).args(words).env("GIT_OPTIONAL_LOCKS", "0");
     // The index of a commit in progress, as hooks have it.
-    command.env_remove("GIT_INDEX_FILE").stdin(Stdio::null());
+    command.env_remove("GIT_INDEX_FILE");
     // Ctrl-C is for us: we clean up with the same command.
     command.process_group(0);
-    let Output { status, mut stdout, stderr } = command.output().map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => anyhow::anyhow!("git is not installed (`sudo apt install git`)"),
-        _ => anyhow::Error::from(error).context("cannot start git"),
-    })?;
+    let Output { status, mut stdout, stderr } =
+        answer(&mut command, CHORE_LIMIT).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => anyhow::anyhow!("git is not installed (`sudo apt install git`)"),
+            _ => anyhow::Error::from(error).context("git gave no answer"),
+        })?;
     if !status.success() {
         let words = String::from_utf8_lossy(&stderr);
         bail!("git: {}", words.trim().trim_start_matches("fatal: "));

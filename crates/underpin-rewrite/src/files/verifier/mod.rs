@@ -7,7 +7,6 @@
 //! never started at all.
 
 mod bindings;
-mod child;
 mod listing;
 
 pub use bindings::Bindings;
@@ -169,7 +168,7 @@ impl Verifier {
     /// The same, if the closure is already known.
     pub(super) fn ask_about(&self, path: &Path, closure: &Closure) -> Opinion {
         let heard = self.command(path, closure, Question::List).and_then(|mut command| {
-            let ended = child::run(&mut command, self.time_limit).map_err(|error| no_answer(&error))?;
+            let ended = underpin_sys::answer(&mut command, self.time_limit).map_err(|error| no_answer(&error))?;
             let mut listing = listing::read(closure.loader.kind, &ended.stdout, &ended.stderr);
             listing.stopped = !ended.status.success() && listing.objects.is_empty();
             Ok(listing)
@@ -189,7 +188,7 @@ impl Verifier {
             return Err(NotAsked::NoAnswer { reason: "musl's loader does not tell symbol bindings".into() });
         }
         let mut command = self.command(path, &closure, Question::Bindings)?;
-        let ended = child::run(&mut command, self.time_limit).map_err(|error| no_answer(&error))?;
+        let ended = underpin_sys::answer(&mut command, self.time_limit).map_err(|error| no_answer(&error))?;
         let called = std::path::absolute(path).map_err(|error| no_answer(&error))?;
         Ok(Bindings::read(&called, &ended.stdout, &ended.stderr).renamed(&called, path))
     }

@@ -81,7 +81,7 @@ pub fn make(build: &BuildPlan) -> anyhow::Result<Option<BuildDocument>> {
         refuse_early(build)?;
         // Held until the results are in their places: another run would overwrite what is being copied.
         let Some(_lock) = lock(build)? else { return Ok(None) };
-        let Some(outputs) = execute(&build.plan)? else { return Ok(None) };
+        let Some(outputs) = execute(&build.plan, build.timeout)? else { return Ok(None) };
         document.remarks.extend(build.plan.manual_remark());
         deliver(build, &outputs, &mut document)?;
     }
@@ -180,7 +180,7 @@ fn print(build: &BuildPlan, printed: Printed, screen: &mut Screen) -> anyhow::Re
     let plan = &build.plan;
     let interrupted = || Exit::by_signal(end_signal().unwrap_or_default());
     let Some(_lock) = lock(build)? else { return Ok(interrupted()) };
-    if execute(plan)?.is_none() {
+    if execute(plan, build.timeout)?.is_none() {
         return Ok(interrupted());
     }
     let mut lines = Text::new();

@@ -55,11 +55,11 @@ pub fn lock(build: &BuildPlan) -> anyhow::Result<Option<WorkLock>> {
     }
 }
 
-/// Runs every command; `None` if the user interrupted it.
+/// Runs every command, each within a time; `None` if the user interrupted it.
 ///
 /// # Errors
 /// If one fails.
-pub fn execute(plan: &Plan) -> anyhow::Result<Option<Outputs>> {
+pub fn execute(plan: &Plan, timeout: Duration) -> anyhow::Result<Option<Outputs>> {
     if end_requests() > 0 {
         return Ok(None);
     }
@@ -67,7 +67,7 @@ pub fn execute(plan: &Plan) -> anyhow::Result<Option<Outputs>> {
     let mut outputs = Outputs::default();
     for step in plan.steps() {
         let (output, log) = (plan.work.join("output"), plan.work.join("log"));
-        let Some(was_shown) = complete(plan, step, &output, &log)? else { return Ok(None) };
+        let Some(was_shown) = complete(plan, step, timeout, &output, &log)? else { return Ok(None) };
         let text = if step.captured { fs::read(&output)?.to_str_lossy().into_owned() } else { String::new() };
         outputs.add(&text, step.makes.as_deref());
         // A step whose output is read asks a tool something: what it says beside is not about the build.
@@ -81,10 +81,10 @@ pub fn execute(plan: &Plan) -> anyhow::Result<Option<Outputs>> {
 
 /// Runs a command to its good end, whether the user has seen what it said; `None` if the user interrupted it. What it lacks of a
 /// manual gets a stand-in, and it is tried again.
-fn complete(plan: &Plan, step: &Step, output: &Path, log: &Path) -> anyhow::Result<Option<bool>> {
+fn complete(plan: &Plan, step: &Step, timeout: Duration, output: &Path, log: &Path) -> anyhow::Result<Option<bool>> {
     let mut step = Cow::Borrowed(step);
     loop {
-        let (end, was_shown) = start(plan, &step, output, log)?;
+        let (end, was_shown) = start(plan, &step, timeout, output, log)?;
         let again = match end {
             RunEnd::Exited(0) => return Ok(Some(was_shown)),
             RunEnd::Interrupted => return Ok(None),
@@ -103,7 +103,7 @@ fn complete(plan: &Plan, step: &Step, output: &Path, log: &Path) -> anyhow::Resu
 
 /// Runs a command: how it ended, and whether the user has seen what it said. That goes into a log, and to the terminal if there
 /// is one.
-fn start(plan: &Plan, step: &Step, output: &Path, log: &Path) -> anyhow::Result<(RunEnd, bool)> {
+fn start(plan: &Plan, step: &Step, timeout: Duration, output: &Path, log: &Path) -> anyhow::Result<(RunEnd, bool)> {
     let created = |path: &Path| File::create(path).with_context(|| format!("cannot write {}", path.display()));
     let log = created(log)?;
     // Without pseudo-terminals a tool has none, and a user reads what it said if it fails.
@@ -126,7 +126,7 @@ fn start(plan: &Plan, step: &Step, output: &Path, log: &Path) -> anyhow::Result<
     let progress = if step.slow { Progress::words() } else { Progress::hidden() };
     progress.say(format!("{} ...", step.words));
     let spawn = Spawn::new(program, &words, &environment, streams)?.in_directory(Some(&step.directory))?;
-    let run = spawn.run(&[], Limits { timeout: None, requests: 1 });
+    let run = spawn.run(&[], Limits { timeout: Some(timeout), requests: 1 });
     drop(spawn);
     let was_shown = terminal.is_some();
     if let Some(terminal) = terminal {
@@ -168,7 +168,7 @@ fn failure(plan: &Plan, step: &Step, end: RunEnd, log: &Path, was_shown: bool) -
     let how = match end {
         RunEnd::Exited(code) => format!("exit status {code}"),
         RunEnd::Signalled(signal) => format!("signal {signal}"),
-        _ => "no end".to_owned(),
+        _ => "it took longer than --timeout SECONDS gives it, and was ended".to_owned(),
     };
     let said = plain(&fs::read(log).unwrap_or_default());
     let last = if was_shown { String::new() } else { last_lines(&said) };

@@ -5,10 +5,11 @@ use crate::exit::Exit;
 use crate::plan::ImageSdkPlan;
 use crate::screen::Screen;
 use anyhow::{Context, bail};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use underpin_image::sdk;
 use underpin_report::document::image_sdk::{ImageSdkDocument, ImageSdkPackage};
 use underpin_report::text;
+use underpin_sys::{CHORE_LIMIT, answer};
 
 /// Writes the folder.
 ///
@@ -18,8 +19,9 @@ pub fn run(plan: &ImageSdkPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     let begun = sdk::begin(&plan.wanted, &plan.folder, &plan.store, plan.access)?;
     for step in &begun.steps {
         let mut command = Command::new(&step.program);
-        command.args(&step.arguments).current_dir(&step.directory).stdin(Stdio::null()).stdout(Stdio::null());
-        let output = command.output().with_context(|| format!("cannot start {}", step.program.display()))?;
+        command.args(&step.arguments).current_dir(&step.directory);
+        let output =
+            answer(&mut command, CHORE_LIMIT).with_context(|| format!("cannot run {}", step.program.display()))?;
         if !output.status.success() {
             bail!("{} failed: {}", step.program.display(), String::from_utf8_lossy(&output.stderr).trim());
         }

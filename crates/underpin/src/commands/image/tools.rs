@@ -6,12 +6,13 @@ use crate::linked;
 use crate::plan::{image_store, image_target};
 use anyhow::{Context, bail};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use underpin_build::project::Project;
 use underpin_build::tool::{Strict, Tool};
 use underpin_build::toolchain::{CompilerFamily, Finder, SUPPORT_ARCHIVE, Sysroot, Toolchains};
 use underpin_build::{
-    Allocator, CLibrary, Fact, GlibcVersion, LinkObject, Linkage, Places, Plan, Processor, Request, Spec, SpecText,
+    Allocator, CLibrary, Fact, GlibcVersion, LOCK_WAIT, LinkObject, Linkage, Places, Plan, Processor, Request,
+    STEP_LIMIT, Spec, SpecText,
 };
 use underpin_image::Target;
 use underpin_image::layer::{Layers, Selection};
@@ -228,14 +229,21 @@ fn make(plan: &Plan) -> anyhow::Result<()> {
     if is_made(plan) {
         return Ok(());
     }
+    let begun = Instant::now();
     let _lock = loop {
         match plan.lock()? {
             Ok(lock) => break lock,
             Err(_) if underpin_sys::end_requests() > 0 => bail!("interrupted"),
+            Err(holder) if begun.elapsed() >= LOCK_WAIT => {
+                bail!(
+                    "waited {} s for {holder}, which makes the same compilers: end it and try again",
+                    LOCK_WAIT.as_secs()
+                )
+            }
             Err(_) => std::thread::sleep(LOOK),
         }
     };
-    if !is_made(plan) && execute(plan)?.is_none() {
+    if !is_made(plan) && execute(plan, STEP_LIMIT)?.is_none() {
         bail!("interrupted");
     }
     Ok(())
