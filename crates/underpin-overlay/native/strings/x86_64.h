@@ -33,7 +33,13 @@ by_filling(void *into, int byte, size_t n)
 #include "public.h"
 #ifdef __clang__
 #pragma clang attribute pop
+/* Vectors of 512 bits are a feature of their own to these versions, without which assembly takes none of them (ORDERED); others
+ * do not know its name, and would ignore the rest. zig 0.14 to 0.16 are such. */
+#if __clang_major__ >= 18 && __clang_major__ <= 21
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512vl,evex512,avx2,bmi,bmi2,lzcnt"))), apply_to = function)
+#else
 #pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512vl,avx2,bmi,bmi2,lzcnt"))), apply_to = function)
+#endif
 #else
 #pragma GCC pop_options
 #pragma GCC push_options
