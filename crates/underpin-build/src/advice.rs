@@ -50,10 +50,7 @@ const OWN_HEADERS: [&str; 2] = ["/usr/include", "/usr/local/include"];
 #[must_use]
 pub fn advice(spec: &Spec, said: &str) -> Option<String> {
     let is_own = |header: &str| OWN_HEADERS.iter().any(|folder| Path::new(folder).join(header).exists());
-    of_allocator(spec, said)
-        .or_else(|| of_glibc(spec, said))
-        .or_else(|| of_header(spec, said, &is_own))
-        .or_else(|| of_library(spec, said))
+    of_allocator(spec, said).or_else(|| of_glibc(spec, said)).or_else(|| of_machine(spec, said, &is_own))
 }
 
 /// The program calls an allocator by its own functions, and another one was to be linked in.
@@ -100,17 +97,25 @@ fn of_glibc(spec: &Spec, said: &str) -> Option<String> {
     header().map(of_library).or_else(of_macro).or_else(|| function().map(of_library))
 }
 
-/// A header that a configuration took for granted because this machine has it. What the compiler reports is no question of a
-/// configuration: those show nothing of it.
-fn of_header(spec: &Spec, said: &str, is_own: &dyn Fn(&str) -> bool) -> Option<String> {
+/// How a library comes to be there for the build's C library.
+const BY_HAND: &str = "into a folder DIR with the variables of `underpin build --print-env`, then this with \
+                       PKG_CONFIG_LIBDIR=DIR/lib/pkgconfig, CPPFLAGS=-IDIR/include and LDFLAGS=-LDIR/lib";
+
+/// A library of this machine's own, where the build may not use them: its header is there, or neither is.
+fn of_machine(spec: &Spec, said: &str, is_own: &dyn Fn(&str) -> bool) -> Option<String> {
     if spec.uses_machines_libraries() {
         return None;
     }
+    of_header(said, is_own).or_else(|| of_library(said))
+}
+
+/// A header that a configuration took for granted because this machine has it. What the compiler reports is no question of a
+/// configuration: those show nothing of it.
+fn of_header(said: &str, is_own: &dyn Fn(&str) -> bool) -> Option<String> {
     let header = said.lines().filter_map(missing_header).find(|header| is_own(header))?;
     Some(format!(
         "{header} is this machine's own, for its own C library, and the configuration took it for granted: switch off what needs it \
-         by a word behind `--` (of configure --disable-NAME or --without-NAME), or build that library with the variables of \
-         `underpin build --print-env` into a folder DIR, then this with CPPFLAGS=-IDIR/include and LDFLAGS=-LDIR/lib"
+         by a word behind `--` (of configure --disable-NAME or --without-NAME), or build that library {BY_HAND}"
     ))
 }
 
@@ -123,20 +128,13 @@ fn missing_header(line: &str) -> Option<&str> {
 }
 
 /// A library that this machine may have, but for another C library or processor.
-fn of_library(spec: &Spec, said: &str) -> Option<String> {
-    if spec.uses_machines_libraries() {
-        return None;
-    }
+fn of_library(said: &str) -> Option<String> {
     let what = match named(said, &NO_LIBRARY).next() {
         Some(name) => format!("the library {name}"),
         None if misses_something(said) => "what it did not find".to_owned(),
         None => return None,
     };
-    Some(format!(
-        "{what} must be there for this build's C library, whatever this machine has: build it into a folder DIR with the variables \
-         of `underpin build --print-env`, then build this with PKG_CONFIG_LIBDIR=DIR/lib/pkgconfig, CPPFLAGS=-IDIR/include and \
-         LDFLAGS=-LDIR/lib"
-    ))
+    Some(format!("{what} must be there for this build's C library, whatever this machine has: build it {BY_HAND}"))
 }
 
 /// Whether a configuration ended because of a library, as configure scripts, pkg-config, CMake and meson say it. Before the end
@@ -217,21 +215,20 @@ mod tests {
     #[test]
     fn a_header_of_this_machine_that_was_taken_for_granted_is_to_be_switched_off() {
         let is_own = |header: &str| header == "readline/readline.h";
-        let musl = spec(Allocator::Mimalloc);
         for said in [
             "shell.c:153:11: fatal error: readline/readline.h: No such file or directory\n  153 | # include <readline/readline.h>\n",
             "shell.c:153:11: fatal error: 'readline/readline.h' file not found\n",
         ] {
             // Another command that runs beside it goes on for as long as it takes.
             let said = format!("{said}{}", "ar: creating a.a\n".repeat(40));
-            let told = of_header(&musl, &said, &is_own).unwrap();
+            let told = of_header(&said, &is_own).unwrap();
             assert!(
                 told.starts_with("readline/readline.h is this machine's own") && told.contains("behind `--`"),
                 "{told}"
             );
-            assert_eq!(of_header(&musl, &said, &|_| false), None);
+            assert_eq!(of_header(&said, &|_| false), None);
         }
-        assert_eq!(of_header(&musl, "a.c:1: fatal error: too many errors\n", &|_| true), None);
+        assert_eq!(of_header("a.c:1: fatal error: too many errors\n", &|_| true), None);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use underpin_bench::GateOutcome;
 use underpin_resolve::{Closure, Severity};
+use underpin_sys::{RunEnd, end_signal};
 
 /// How a verb ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +49,20 @@ impl Exit {
     /// Of a command that a signal ended.
     pub fn by_signal(signal: i32) -> Exit {
         Exit::Command(u8::try_from(BY_SIGNAL + signal).unwrap_or(u8::MAX))
+    }
+
+    /// Of work that the user interrupted.
+    pub fn interrupted() -> Exit {
+        Exit::by_signal(end_signal().unwrap_or_default())
+    }
+
+    /// Of the process that did the work under a supervisor: its own code.
+    pub fn of_worker(end: RunEnd) -> Exit {
+        match end {
+            RunEnd::Exited(code) => Exit::Command(u8::try_from(code).unwrap_or(u8::MAX)),
+            RunEnd::Signalled(signal) => Exit::by_signal(signal),
+            RunEnd::TimedOut | RunEnd::Interrupted => Exit::Error,
+        }
     }
 
     /// The worse of two results: first an error of ours, then a finding, then fine.

@@ -32,13 +32,13 @@ pub fn supervised(args: BenchArgs, screen: &mut Screen) -> anyhow::Result<Exit> 
             let decides = !args.commits.is_empty() && args.results.gate.is_some();
             measured(args, screen).or_else(|error| ended(error, decides))
         }
-        Supervised::Over(RunEnd::Exited(code)) => Ok(Exit::Command(u8::try_from(code).unwrap_or(u8::MAX))),
         Supervised::Over(end) => {
-            let signal = if let RunEnd::Signalled(signal) = end { signal } else { 0 };
-            screen::note(&format!(
-                "the measuring process was ended by signal {signal}; `underpin report` shows its runs"
-            ));
-            Ok(Exit::by_signal(signal))
+            if let RunEnd::Signalled(signal) = end {
+                screen::note(&format!(
+                    "the measuring process was ended by signal {signal}; `underpin report` shows its runs"
+                ));
+            }
+            Ok(Exit::of_worker(end))
         }
     }
 }

@@ -16,7 +16,7 @@ use underpin_build::project::{Program, choose};
 use underpin_build::{Artifact, BuildError, Confirmation, Outputs, Step, confirm, is_folder, may_replace, place};
 use underpin_report::document::build::{BuildClaim, BuildFact, BuildProgram, BuildStep};
 use underpin_report::{BuildDocument, Line, Raw, Role, Text, text};
-use underpin_sys::{EndAtOnce, RunEnd, Supervised, end_signal, supervise_twice};
+use underpin_sys::{EndAtOnce, Supervised, supervise_twice};
 
 /// The build in a process of its own: a supervisor above it ends whatever it leaves running.
 ///
@@ -35,9 +35,7 @@ pub fn supervised(args: BuildArgs, screen: &mut Screen) -> anyhow::Result<Exit> 
             };
             run(&plan, screen)
         }
-        Supervised::Over(RunEnd::Exited(code)) => Ok(Exit::Command(u8::try_from(code).unwrap_or(u8::MAX))),
-        Supervised::Over(RunEnd::Signalled(signal)) => Ok(Exit::by_signal(signal)),
-        Supervised::Over(_) => Ok(Exit::Error),
+        Supervised::Over(end) => Ok(Exit::of_worker(end)),
     }
 }
 
@@ -61,7 +59,7 @@ pub fn run(build: &BuildPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
         return print(build, printed, screen);
     }
     let Some(document) = make(build)? else {
-        return Ok(Exit::by_signal(end_signal().unwrap_or_default()));
+        return Ok(Exit::interrupted());
     };
     if build.json {
         screen.json(&document)?;
@@ -178,10 +176,9 @@ fn left_out(others: &[String], helpers: &[String]) -> Vec<String> {
 /// Makes what a build started by the user needs, and prints how to use it.
 fn print(build: &BuildPlan, printed: Printed, screen: &mut Screen) -> anyhow::Result<Exit> {
     let plan = &build.plan;
-    let interrupted = || Exit::by_signal(end_signal().unwrap_or_default());
-    let Some(_lock) = lock(build)? else { return Ok(interrupted()) };
+    let Some(_lock) = lock(build)? else { return Ok(Exit::interrupted()) };
     if execute(plan, build.timeout)?.is_none() {
-        return Ok(interrupted());
+        return Ok(Exit::interrupted());
     }
     let mut lines = Text::new();
     let mut push = |line: String| lines.push(Line::new().with(Role::Plain, line));

@@ -11,7 +11,7 @@ use std::time::Duration;
 use underpin_image::container::{NoCommand, Ran, Refused, Runtime, write};
 use underpin_report::document::image::ImageOutcome;
 use underpin_report::{ImageRunDocument, Raw, text};
-use underpin_sys::{RunEnd, Streams, end_signal};
+use underpin_sys::{RunEnd, Streams};
 
 /// Runs the command of the image or another, and returns its code.
 ///
@@ -23,7 +23,7 @@ pub fn run(plan: &ContainedRunPlan, screen: &mut Screen) -> anyhow::Result<Exit>
             show(plan, &document, screen)?;
             Ok(exit)
         }
-        Done::Interrupted => Ok(Exit::by_signal(end_signal().unwrap_or_default())),
+        Done::Interrupted => Ok(Exit::interrupted()),
         Done::NotHere(reason) => {
             let folder = tempfile::Builder::new().prefix("underpin-container-").tempdir()?;
             run::run(&plan.guest(&reason, &folder.path().join("guest"))?, screen)

@@ -15,7 +15,6 @@ use underpin_report::document::image::ImageOutcome;
 use underpin_report::document::image_fips::{FipsAlgorithm, FipsBypass, FipsCheck, FipsOwnCode, FipsProvider};
 use underpin_report::{ImageFipsDocument, ImageRunDocument, Raw, text};
 use underpin_resolve::Root;
-use underpin_sys::end_signal;
 
 /// A larger file is not searched.
 const LIMIT: u64 = 1 << 28;
@@ -65,7 +64,7 @@ pub fn run(plan: &ImageFipsPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     let mut document = empty(plan);
     match &plan.probe {
         Some(probe) => {
-            let Some(ran) = recorded(probe)? else { return Ok(Exit::by_signal(end_signal().unwrap_or_default())) };
+            let Some(ran) = recorded(probe)? else { return Ok(Exit::interrupted()) };
             fill(&mut document, answer(plan, &ran)?);
         }
         None => document.unknown.push(

@@ -25,7 +25,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use underpin_image::{ImageError, OciError};
 use underpin_report::Raw;
-use underpin_sys::{RunEnd, Supervised, end_signal, supervise_twice, work_alone};
+use underpin_sys::{Supervised, end_signal, supervise_twice, work_alone};
 
 /// The work in a process of its own: a supervisor above it ends whatever it leaves running. What starts nothing needs none.
 ///
@@ -43,9 +43,7 @@ pub fn supervised(args: ImageArgs, screen: &mut Screen) -> anyhow::Result<Exit> 
     }
     match supervise_twice()? {
         Supervised::Worker => by_signal(work(args.verb, screen)),
-        Supervised::Over(RunEnd::Exited(code)) => Ok(Exit::Command(u8::try_from(code).unwrap_or(u8::MAX))),
-        Supervised::Over(RunEnd::Signalled(signal)) => Ok(Exit::by_signal(signal)),
-        Supervised::Over(_) => Ok(Exit::Error),
+        Supervised::Over(end) => Ok(Exit::of_worker(end)),
     }
 }
 

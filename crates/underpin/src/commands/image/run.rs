@@ -12,7 +12,6 @@ use underpin_image::boot::{Boot, GuestEnd, Patience, boot, telling};
 use underpin_image::protocol::Status;
 use underpin_report::document::image::{ImageFetched, ImageOutcome, ImageUsage};
 use underpin_report::{ImageRunDocument, text};
-use underpin_sys::end_signal;
 
 /// As timeout(1) has it.
 pub(super) const AT_DEADLINE: u8 = 124;
@@ -39,7 +38,7 @@ pub fn run(plan: &ImageRunPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
         Err(error) => return Err(error.into()),
     };
     if result.outcome == GuestEnd::Interrupted {
-        return Ok(Exit::by_signal(end_signal().unwrap_or_default()));
+        return Ok(Exit::interrupted());
     }
     let document = document(plan, &sink, &result);
     if plan.json {

@@ -18,7 +18,7 @@ use underpin_report::document::SchemaTag;
 use underpin_report::document::image_compare::ImageCompareDocument;
 use underpin_report::{ImageSizeDocument, SuiteDocument, html, markdown, text, to_json};
 use underpin_suite::{GuestFigureName, guest_figure, repeats, rows_of, summarise};
-use underpin_sys::{end_requests, end_signal};
+use underpin_sys::end_requests;
 
 /// Builds, starts, keeps and shows.
 ///
@@ -49,7 +49,7 @@ pub fn run(plan: &ImageComparePlan, screen: &mut Screen) -> anyhow::Result<Exit>
     let figures = starter.figures()?;
     let done = if end_requests() > 0 { None } else { starter.rows()? };
     let Some(done) = done else {
-        return Ok(Exit::by_signal(end_signal().unwrap_or_default()));
+        return Ok(Exit::interrupted());
     };
     progress.clear();
     let header = header(plan, started);
