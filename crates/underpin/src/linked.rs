@@ -48,29 +48,32 @@ pub fn absent(spec: &Spec) -> Option<String> {
 pub fn objects(spec: &Spec, rust: bool) -> anyhow::Result<Vec<LinkObject>> {
     let mut objects = allocator(spec, rust)?;
     if spec.overlay {
-        let missing = || format!("the overlay cannot be linked in for {}", spec.processor);
-        let overlay = underpin_overlay::object(spec.processor.name());
-        let overlay = overlay.map_err(|reason| anyhow!(reason)).with_context(missing)?;
-        objects.push(LinkObject {
-            name: "overlay".to_owned(),
-            bytes: overlay.bytes.to_vec(),
-            claim: Some(Claim::new(
-                "overlay",
-                format!("{} (strings, qsort, numbers, getrandom, thread stacks, streams)", overlay.version),
-            )),
-        });
-        // Of the same version, so they share its claim. Larger buffers are memory.
-        let name = spec.processor.name();
-        let streams = (spec.goal != Goal::Memory).then(|| ("streams", underpin_overlay::streams(name)));
-        let beside = [
-            ("numbers", underpin_overlay::numbers(name)),
-            ("random", underpin_overlay::random(name)),
-            ("stacks", underpin_overlay::stacks(name)),
-        ];
-        for (name, object) in beside.into_iter().chain(streams) {
-            let object = object.map_err(|reason| anyhow!(reason)).with_context(missing)?;
-            objects.push(LinkObject { name: name.to_owned(), bytes: object.bytes.to_vec(), claim: None });
-        }
+        objects.extend(overlay(spec)?);
+    }
+    Ok(objects)
+}
+
+/// The overlay's objects. They are of one version: the first has the claim for all of them.
+fn overlay(spec: &Spec) -> anyhow::Result<Vec<LinkObject>> {
+    let name = spec.processor.name();
+    // Larger buffers are memory.
+    let streams = (spec.goal != Goal::Memory).then(|| ("streams", "streams", underpin_overlay::streams(name)));
+    let parts = [
+        ("overlay", "strings, qsort", underpin_overlay::object(name)),
+        ("numbers", "numbers", underpin_overlay::numbers(name)),
+        ("random", "getrandom", underpin_overlay::random(name)),
+        ("stacks", "thread stacks", underpin_overlay::stacks(name)),
+    ];
+    let (mut objects, mut named, mut version) = (Vec::new(), Vec::new(), "");
+    for (file, words, object) in parts.into_iter().chain(streams) {
+        let object = object.map_err(|reason| anyhow!(reason));
+        let object = object.with_context(|| format!("the overlay cannot be linked in for {name}"))?;
+        version = object.version;
+        named.push(words);
+        objects.push(LinkObject { name: file.to_owned(), bytes: object.bytes.to_vec(), claim: None });
+    }
+    if let Some(first) = objects.first_mut() {
+        first.claim = Some(Claim::new("overlay", format!("{version} ({})", named.join(", "))));
     }
     Ok(objects)
 }
@@ -117,4 +120,33 @@ fn allocator(spec: &Spec, rust: bool) -> anyhow::Result<Vec<LinkObject>> {
 
 fn object(name: &str, object: &Object) -> LinkObject {
     LinkObject { name: name.to_owned(), bytes: object.bytes.to_vec(), claim: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use underpin_build::Linkage;
+    use underpin_test_support::skip;
+
+    #[test]
+    fn the_claim_names_the_objects_that_are_linked_in() {
+        for (goal, has_streams) in [(Goal::Balanced, true), (Goal::Memory, false)] {
+            let spec = Spec {
+                processor: Processor::X86_64,
+                libc: CLibrary::Musl,
+                linkage: Linkage::StaticPie,
+                allocator: Allocator::System,
+                goal,
+                overlay: true,
+            };
+            let objects = match overlay(&spec) {
+                Ok(objects) => objects,
+                Err(error) => return skip(&format!("{error:#}")),
+            };
+            let claims: Vec<&Claim> = objects.iter().filter_map(|object| object.claim.as_ref()).collect();
+            assert_eq!(claims.len(), 1);
+            assert_eq!(claims[0].value.contains(", streams)"), has_streams, "{}", claims[0].value);
+            assert_eq!(objects.iter().any(|object| object.name == "streams"), has_streams);
+        }
+    }
 }
