@@ -105,3 +105,22 @@ fn what_the_linker_or_a_makefile_finds_on_this_machine_is_not_linked_in_and_cxx_
         assert!(output.stderr.contains(reason), "{makefile}: {}", output.stderr);
     }
 }
+
+#[test]
+fn an_image_of_a_program_in_rust_has_gccs_library_on_glibc_and_no_other_has() {
+    let dir = Fixture::new();
+    let own = concat!(env!("CARGO_MANIFEST_DIR"), "/../../layers/own");
+    let packages = |name: &str, libc: &str| -> Vec<String> {
+        let words = ["image", "build", name, "--layer", own, "--libc", libc, "--target", "qemu-x86_64"];
+        let mut command = underpin(words);
+        command.args(["-o", "out", "--dry-run", "--json"]).current_dir(dir.path()).env("XDG_CACHE_HOME", CACHE);
+        let output = Output::of(&mut command);
+        assert_eq!(output.code, Some(0), "{}", output.stderr);
+        let document: Value = serde_json::from_str(&output.stdout).unwrap();
+        let packages = document["packages"].as_array().unwrap().iter();
+        packages.map(|package| package["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(packages("foolsgold", "glibc"), ["foolsgold", "glibc", "libgcc"]);
+    assert_eq!(packages("foolsgold", "musl"), ["foolsgold"]);
+    assert_eq!(packages("dash", "glibc"), ["dash", "glibc"]);
+}

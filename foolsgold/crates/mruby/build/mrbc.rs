@@ -14,6 +14,11 @@ pub fn build(place: &Place) -> Result<Compiler, Failure> {
     let mut build = cc::Build::new();
     // No optimisation: it compiles a hundred kilobytes of Ruby once, and takes longer to build than to run.
     build.target(&host).host(&host).opt_level(0).debug(false).warnings(false).cargo_metadata(false);
+    // A compiler for this machine, if the target's is another though both have one name: the target may have a newer C library.
+    println!("cargo::rerun-if-env-changed=HOST_CC");
+    if let Some(compiler) = std::env::var_os("HOST_CC") {
+        build.compiler(PathBuf::from(compiler));
+    }
     build.flag_if_supported("-w").out_dir(place.out.join("host"));
     build.include(place.mruby.join("include")).include(&parser);
     for define in ["MRB_NO_PRESYM", "MRB_NO_GEMS", "MRB_UTF8_STRING"] {

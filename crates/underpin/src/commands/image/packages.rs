@@ -1,7 +1,7 @@
 //! `underpin image build --libc`: recipes become packages, and packages an image.
 
 use super::build;
-use super::tools::{LIBRARY, Toolbox};
+use super::tools::{LIBRARY, Toolbox, UNWINDER};
 use crate::cli::{CompilerName, ImageBuildArgs, LibcName};
 use crate::exit::Exit;
 use crate::plan::{BuiltPackages, ImageBuildPlan, image_store};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use underpin_image::image::{Locked, ManifestChange, ManifestPackage, ManifestSource};
 use underpin_image::layer::Layers;
 use underpin_image::package::{Event, Package, build_all, kept_root};
-use underpin_image::recipe::{Given, Origin, RecipeError, Resolved, Source};
+use underpin_image::recipe::{Given, Origin, RecipeError, Resolved, Source, System};
 use underpin_image::sources::LayerFiles;
 use underpin_image::store::{Access, Store};
 use underpin_image::{Image, Target};
@@ -154,7 +154,12 @@ impl Wanted {
             );
             all.push(of_command_line(LIBRARY));
         }
-        let recipes = layers.closure(&all, &toolbox.selection)?;
+        let mut recipes = layers.closure(&all, &toolbox.selection)?;
+        let is_of_rust = recipes.iter().any(|recipe| recipe.system.value == System::Cargo);
+        if libc == LibcName::Glibc && is_of_rust && layers.recipe(UNWINDER).is_some() {
+            all.push(of_command_line(UNWINDER));
+            recipes = layers.closure(&all, &toolbox.selection)?;
+        }
         Ok(Wanted { target: toolbox.target, names, recipes, command, files })
     }
 

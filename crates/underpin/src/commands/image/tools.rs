@@ -24,6 +24,8 @@ use underpin_image::store::{Access, Store};
 /// The recipe of the C library that images with glibc have. Its files are only looked for by loaders: an image has those that its
 /// programs need.
 pub const LIBRARY: &str = "glibc";
+/// The recipe of GCC's library, which Rust's own links dynamically on glibc (rust library/unwind). It is looked for like the C library.
+pub const UNWINDER: &str = "libgcc";
 /// The newest release that every supported zig knows (0.15: lib/libc/glibc/abilists).
 const NEWEST_OF_ZIG: GlibcVersion = GlibcVersion { minor: 42 };
 /// Between two looks whether another run has made the tools.
