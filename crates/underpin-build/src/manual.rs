@@ -4,6 +4,7 @@
 
 use crate::work::write;
 use crate::{BuildError, Plan, Step};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -28,7 +29,7 @@ impl Plan {
     /// # Errors
     /// If a file cannot be written.
     pub fn without_manual(&self, step: &Step, said: &str) -> Result<Option<(Step, Vec<String>)>, BuildError> {
-        let Some(copy) = &self.planned.copy else { return Ok(None) };
+        let Some(copy) = self.planned.copy.as_ref().filter(|_| is_make(step)) else { return Ok(None) };
         let mut before = self.stand_ins();
         let is_new = |name: &PathBuf| !before.contains(name) && fs::symlink_metadata(copy.to.join(name)).is_err();
         let lacking: Vec<PathBuf> = lacking(said, &step.directory, &copy.to).into_iter().filter(is_new).collect();
@@ -41,12 +42,17 @@ impl Plan {
         before.extend(lacking.iter().cloned());
         let text: String = before.iter().map(|name| format!("{}\n", name.display())).collect();
         write(&self.work.join(LIST), text.as_bytes())?;
-        let mut again = step.clone();
-        // A manual of nothing is not worth an error of the program that formats it.
-        if !step.arguments.iter().any(|word| word.starts_with("MAKEINFO=")) {
-            again.arguments.push("MAKEINFO=true".to_owned());
+        Ok(Some((without_makeinfo(step), lacking.iter().map(|name| name.display().to_string()).collect())))
+    }
+
+    /// A command as it is to be run where an earlier build has put empty files in place of texts.
+    #[must_use]
+    pub fn as_remembered<'s>(&self, step: &'s Step) -> Cow<'s, Step> {
+        if is_make(step) && !self.stand_ins().is_empty() {
+            Cow::Owned(without_makeinfo(step))
+        } else {
+            Cow::Borrowed(step)
         }
-        Ok(Some((again, lacking.iter().map(|name| name.display().to_string()).collect())))
     }
 
     /// What the user should know of the files that are empty, if there are such.
@@ -65,6 +71,20 @@ impl Plan {
         let is_empty = |name: &PathBuf| fs::metadata(copy.to.join(name)).is_ok_and(|data| data.len() == 0);
         text.lines().map(PathBuf::from).filter(is_empty).collect()
     }
+}
+
+/// Whether a command takes variables as make does.
+fn is_make(step: &Step) -> bool {
+    step.program.file_name().is_some_and(|name| name == "make" || name == "gmake")
+}
+
+/// A manual of nothing is not worth an error of the program that formats it.
+fn without_makeinfo(step: &Step) -> Step {
+    let mut step = step.clone();
+    if !step.arguments.iter().any(|word| word.starts_with("MAKEINFO=")) {
+        step.arguments.push("MAKEINFO=true".to_owned());
+    }
+    step
 }
 
 /// Older than everything: what was made of the text when the sources had it, examples among them, is not made again.

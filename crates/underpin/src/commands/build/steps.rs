@@ -82,7 +82,7 @@ pub fn execute(plan: &Plan, timeout: Duration) -> anyhow::Result<Option<Outputs>
 /// Runs a command to its good end, whether the user has seen what it said; `None` if the user interrupted it. What it lacks of a
 /// manual gets a stand-in, and it is tried again.
 fn complete(plan: &Plan, step: &Step, timeout: Duration, output: &Path, log: &Path) -> anyhow::Result<Option<bool>> {
-    let mut step = Cow::Borrowed(step);
+    let mut step = plan.as_remembered(step);
     loop {
         let (end, was_shown) = start(plan, &step, timeout, output, log)?;
         let again = match end {
