@@ -16,8 +16,9 @@ pub fn build(place: &Place) -> Result<Compiler, Failure> {
     build.target(&host).host(&host).opt_level(0).debug(false).warnings(false).cargo_metadata(false);
     // A compiler for this machine, if the target's is another though both have one name: the target may have a newer C library.
     println!("cargo::rerun-if-env-changed=HOST_CC");
-    if let Some(compiler) = std::env::var_os("HOST_CC") {
-        build.compiler(PathBuf::from(compiler));
+    // One with words behind it is cc's to read.
+    if let Some(compiler) = std::env::var_os("HOST_CC").map(PathBuf::from).filter(|path| path.is_file()) {
+        build.compiler(compiler);
     }
     build.flag_if_supported("-w").out_dir(place.out.join("host"));
     build.include(place.mruby.join("include")).include(&parser);
