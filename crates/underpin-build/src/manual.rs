@@ -5,7 +5,7 @@
 use crate::work::write;
 use crate::{BuildError, Plan, Step};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
@@ -31,8 +31,9 @@ impl Plan {
     pub fn without_manual(&self, step: &Step, said: &str) -> Result<Option<(Step, Vec<String>)>, BuildError> {
         let Some(copy) = self.planned.copy.as_ref().filter(|_| is_make(step)) else { return Ok(None) };
         let mut before = self.stand_ins();
-        let is_new = |name: &PathBuf| !before.contains(name) && fs::symlink_metadata(copy.to.join(name)).is_err();
-        let lacking: Vec<PathBuf> = lacking(said, &step.directory, &copy.to).into_iter().filter(is_new).collect();
+        let is_new = |name: &PathBuf| fs::symlink_metadata(copy.to.join(name)).is_err();
+        // Several makes within make may lack the same.
+        let lacking: BTreeSet<PathBuf> = lacking(said, &step.directory, &copy.to).into_iter().filter(is_new).collect();
         if lacking.is_empty() || before.len().saturating_add(lacking.len()) > MOST {
             return Ok(None);
         }
