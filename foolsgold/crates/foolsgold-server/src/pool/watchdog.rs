@@ -92,6 +92,8 @@ struct Run {
     on_loss: Option<Loss>,
     /// Its result is no longer waited for.
     is_lost: bool,
+    /// It is lost, and the pool no longer counts its thread among those that can serve.
+    is_counted: bool,
     stop: Arc<dyn Fn() + Send + Sync>,
     paused: Option<Instant>,
     stopped: bool,
@@ -213,7 +215,10 @@ impl Watchdog {
                 Check::Done => {}
                 Check::Again(at) => nearest = Some(nearest.map_or(at, |nearest: Instant| nearest.min(at))),
                 // The slot's lock is free, so these calls may take their time.
-                Check::Lost(thread, answer) => keeper.lost(&thread, answer.map(|answer| answer())),
+                Check::Lost(thread, answer) => {
+                    keeper.lost(&thread, answer.map(|answer| answer()));
+                    slot.mark_counted();
+                }
             }
         }
         nearest
@@ -262,9 +267,16 @@ impl WatchedSlot {
         Check::Lost(Arc::clone(&thread.is_lost), answer)
     }
 
+    fn mark_counted(&self) {
+        if let Some(run) = self.lock().as_mut().filter(|run| run.is_lost) {
+            run.is_counted = true;
+        }
+    }
+
+    /// Until the pool has counted a lost thread, it is overdue: between the two it can serve nothing either.
     fn is_overdue(&self, now: Instant) -> bool {
         let run = self.lock();
-        let stopped = run.as_ref().filter(|run| run.stopped && !run.is_lost && run.paused.is_none());
+        let stopped = run.as_ref().filter(|run| run.stopped && !run.is_counted && run.paused.is_none());
         self.thread.is_some() && stopped.is_some_and(|run| now > run.deadline + OVERDUE)
     }
 
@@ -311,7 +323,16 @@ impl Run {
 impl Slot for WatchedSlot {
     fn begin(&self, budget: Duration, stop: Arc<dyn Fn() + Send + Sync>) {
         let deadline = Instant::now() + budget;
-        let run = Run { deadline, budget, on_loss: None, is_lost: false, stop, paused: None, stopped: false };
+        let run = Run {
+            deadline,
+            budget,
+            on_loss: None,
+            is_lost: false,
+            is_counted: false,
+            stop,
+            paused: None,
+            stopped: false,
+        };
         *self.lock() = Some(run);
         // After the run is in its slot: a watchdog that looks because of this finds it.
         self.watchdog.wake_by(deadline);
@@ -386,6 +407,19 @@ mod tests {
         slot.sleeps(true);
         assert_eq!(watchdog.waiting(), 0);
         assert!(slot.end(), "it was stopped");
+    }
+
+    #[test]
+    fn a_lost_thread_is_overdue_until_the_pool_has_counted_it() {
+        let watchdog = Arc::new(Watchdog::default());
+        let slot = slot_of_thread(&watchdog);
+        slot.begin(Duration::ZERO, Arc::new(|| ()));
+        let late = Instant::now() + LEAST_GRACE * 2 + OVERDUE;
+        assert!(matches!(slot.check(Instant::now()), Check::Again(_)), "it is stopped");
+        assert!(matches!(slot.check(late), Check::Lost(..)));
+        assert!(slot.is_overdue(late), "the pool still counts it");
+        slot.mark_counted();
+        assert!(!slot.is_overdue(late), "it would be subtracted twice");
     }
 
     #[test]
