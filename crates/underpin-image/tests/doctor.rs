@@ -14,11 +14,13 @@ const PROBE: &str = r#"
 #include <iconv.h>
 #include <locale.h>
 #include <netdb.h>
+#include <pthread.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+static void *end(void *value) { pthread_exit(value); }
 static void say(const char *name, int works) { printf("%s %s\n", name, works ? "yes" : "no"); }
 int main(void) {
     struct addrinfo *list, hint;
@@ -31,11 +33,16 @@ int main(void) {
     say("temporary", tmpfile() != NULL);
     time_t zero = 0;
     say("zone", localtime(&zero)->tm_hour == 1);
+    pthread_t thread;
+    pthread_create(&thread, NULL, end, NULL);
+    say("thread", pthread_join(thread, NULL) == 0);
     return 0;
 }
 "#;
 
 const LIBRARY: &str = "/usr/lib/x86_64-linux-gnu";
+/// No program of C names it as needed.
+const UNWINDER: &str = "/lib/x86_64-linux-gnu/libgcc_s.so.1";
 
 /// A root file system and how it is started.
 struct Image {
@@ -158,6 +165,7 @@ fn probe() -> Image {
     let mut image = Image::of(&build.join("probe"), &[]);
     image.folder(&format!("{LIBRARY}/gconv"));
     image.folder("/usr/share/zoneinfo/Europe");
+    image.copy(UNWINDER, UNWINDER);
     image.folder("/usr/lib/locale/C.utf8");
     image.write("etc/nsswitch.conf", "hosts: files dns\n");
     image.set("TZ=Europe/Berlin");
@@ -210,6 +218,7 @@ fn python() -> Image {
     let program = fs::canonicalize("/usr/bin/python3").unwrap();
     let version = program.file_name().unwrap().to_str().unwrap().to_owned();
     let image = Image::of(&program, &["-I", "-S", "-c", "import json; print(json.loads('42'))"]);
+    image.copy(UNWINDER, UNWINDER);
     image.dir.mkdir(format!("root/usr/lib/{version}"));
     let from = PathBuf::from(format!("/usr/lib/{version}"));
     for entry in fs::read_dir(from).unwrap() {
@@ -245,15 +254,16 @@ fn ten_working_images_have_no_finding() {
     build.musl_cc(["-o", "musl", "hello.c"]);
     let musl = Image::of(&build.join("musl"), &[]);
     musl.copy("/lib/ld-musl-x86_64.so.1", "/lib/ld-musl-x86_64.so.1");
-    let with_charsets = |image: Image| {
+    let with_later = |image: Image| {
         image.folder(&format!("{LIBRARY}/gconv"));
+        image.copy(UNWINDER, UNWINDER);
         image
     };
     let curl = Image::of(Path::new("/usr/bin/curl"), &["-s", "file:///answer"]);
     curl.write("answer", "42\n");
     curl.write("etc/ssl/certs/ca-certificates.crt", "one\n");
     let images = [
-        (probe(), "name yes\naccount yes\ncharset yes\nlocale yes\ntemporary yes\nzone yes\n"),
+        (probe(), "name yes\naccount yes\ncharset yes\nlocale yes\ntemporary yes\nzone yes\nthread yes\n"),
         (Image::of(&build.join("static"), &[]), "42\n"),
         (musl, "42\n"),
         (versioned(2), ""),
@@ -261,8 +271,8 @@ fn ten_working_images_have_no_finding() {
         (openssl(), "/root.pem: OK\n"),
         (python(), "42\n"),
         (curl, "42\n"),
-        (with_charsets(Image::of(Path::new("/usr/bin/bash"), &["-c", "echo $((6*7))"])), "42\n"),
-        (with_charsets(Image::of(Path::new("/usr/bin/git"), &["hash-object", "/etc/hosts"])), "9"),
+        (with_later(Image::of(Path::new("/usr/bin/bash"), &["-c", "echo $((6*7))"])), "42\n"),
+        (with_later(Image::of(Path::new("/usr/bin/git"), &["hash-object", "/etc/hosts"])), "9"),
     ];
     for (image, expected) in images {
         let (found, said) = (image.diagnosis(), image.run());
@@ -289,7 +299,7 @@ enum Broken {
 
 type Planted = (&'static str, fn() -> Image, fn(&mut Image), LackKind, &'static str, Broken);
 
-const PLANTED: [Planted; 17] = [
+const PLANTED: [Planted; 18] = [
     (
         "the loader",
         probe,
@@ -399,6 +409,14 @@ const PLANTED: [Planted; 17] = [
         LackKind::Locale,
         "C.UTF-8",
         Broken::Prints("locale no"),
+    ),
+    (
+        "what unwinds a stack",
+        probe,
+        |image| image.remove(UNWINDER.trim_start_matches('/')),
+        LackKind::Unwinder,
+        "libgcc_s.so.1",
+        Broken::Fails("must be installed for pthread_exit"),
     ),
     (
         "the interpreter of a script",

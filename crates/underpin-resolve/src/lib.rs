@@ -27,6 +27,7 @@ pub mod root;
 pub mod storm;
 mod tokens;
 mod unique;
+pub mod unwinder;
 
 pub use calls::{Call, CallCount, CallName, Calls};
 pub use closure::*;

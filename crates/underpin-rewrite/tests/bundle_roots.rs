@@ -83,6 +83,33 @@ int main() {
 }
 "#;
 
+/// Ends one thread by each function that makes glibc open libgcc_s.so.1, which a C program does not need by name.
+const UNWINDING: &str = r#"
+#include <execinfo.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <threads.h>
+#include <unistd.h>
+static void *exits(void *value) { pthread_exit(value); }
+static void *waits(void *value) { for (;;) pause(); return value; }
+static int ends(void *value) { thrd_exit((int)(long)value); }
+int main(void) {
+    pthread_t exiting, cancelled;
+    thrd_t ending;
+    void *first, *second, *frames[8];
+    int third = 0;
+    pthread_create(&exiting, 0, exits, (void *)7);
+    pthread_join(exiting, &first);
+    pthread_create(&cancelled, 0, waits, 0);
+    pthread_cancel(cancelled);
+    pthread_join(cancelled, &second);
+    thrd_create(&ending, ends, (void *)9);
+    thrd_join(ending, &third);
+    printf("%ld %d %d %d\n", (long)first, second == PTHREAD_CANCELED, third, backtrace(frames, 8) > 1);
+    return 0;
+}
+"#;
+
 /// Every root that is available here. The musl root needs musl, the older one a Debian package.
 fn roots() -> Vec<Root> {
     let mut roots = vec![Root::empty()];
@@ -109,6 +136,14 @@ fn everywhere(compiler: &str, source: (&str, &str), flags: &[&str], args: &[&str
             let output = root.run(form == Form::File, &command);
             assert_eq!(output.stdout, expected, "{} {form:?}: {}", root.name, output.stderr);
         }
+    }
+}
+
+#[test]
+fn what_glibc_opens_to_unwind_a_stack_is_included() {
+    need!("cc");
+    if can_enter() {
+        everywhere("cc", ("main.c", UNWINDING), &["-pthread"], &[], "7 1 9 1\n");
     }
 }
 

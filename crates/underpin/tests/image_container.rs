@@ -25,14 +25,15 @@ fn built(dir: &Fixture, args: &[&str]) -> Value {
     serde_json::from_str(&output.stdout).unwrap()
 }
 
-/// A program that tells who it is, with a library of its own beside it, and one that is static.
+/// A program that tells who it is, with a library of its own beside it and one that glibc opens, and one that is static.
 fn fixture() -> Fixture {
     let dir = Fixture::new();
     dir.write("x.c", "int x(void){return 42;}");
     dir.write(
         "main.c",
-        "#include <stdio.h>\n#include <stdlib.h>\n#include <unistd.h>\nint x(void);\nint main(void){ \
-         FILE *f = tmpfile(); printf(\"%d %d %d %s\\n\", x(), (int)getuid(), f != 0, getenv(\"GREETING\")); return 3; }",
+        "#include <pthread.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <unistd.h>\nint x(void);\n\
+         static void *end(void *p){ pthread_exit(p); }\nint main(void){ pthread_t t; pthread_create(&t, 0, end, 0); \
+         pthread_join(t, 0); FILE *f = tmpfile(); printf(\"%d %d %d %s\\n\", x(), (int)getuid(), f != 0, getenv(\"GREETING\")); return 3; }",
     );
     dir.mkdir("own");
     dir.cc(["-shared", "-fPIC", "-o", "own/libx.so", "x.c"]);

@@ -63,6 +63,8 @@ pub enum LackKind {
     Charset,
     /// The locale that is set.
     Locale,
+    /// The library that glibc opens to unwind a stack.
+    Unwinder,
 }
 
 /// Something that is missing.

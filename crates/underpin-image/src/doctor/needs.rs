@@ -5,6 +5,7 @@ use super::{Evidence, LackKind, Object};
 use bstr::{BStr, BString};
 use std::rc::Rc;
 use underpin_resolve::LibcVersion;
+use underpin_resolve::unwinder::{BACKTRACE, UNWINDING};
 
 /// A program with the objects that its loader maps, itself first.
 pub struct Subject<'a> {
@@ -27,8 +28,9 @@ pub struct Need {
     pub evidence: Vec<Evidence>,
     /// Files or folders any of which serves, if the program names them.
     pub paths: Vec<BString>,
-    /// It is only needed if a variable asks for it (TZ, LANG): without one there is a default.
-    pub if_set: bool,
+    /// That it lacks is no finding by itself: a variable has to ask for it (TZ, LANG), or what calls for it is a library that
+    /// may never be asked, or goes on without.
+    pub is_weak: bool,
 }
 
 /// Files of certificates that programs have compiled in (Debian, Fedora, Alpine, OpenSUSE, FreeBSD).
@@ -92,8 +94,17 @@ pub fn needs_of(subject: &Subject<'_>) -> Vec<Need> {
         let charsets = called(LackKind::Charset, &[program], &["iconv_open"], false);
         out.extend(charsets.map(|need| Need { paths: charset_folders(subject.objects), ..need }));
         out.extend(called(LackKind::Locale, &own, &["setlocale", "newlocale"], true));
+        if !program.is_static() {
+            out.extend(unwinder(program, &own));
+        }
     }
     out
+}
+
+/// What glibc opens to unwind a stack.
+fn unwinder(program: &Object, own: &[&Object]) -> Option<Need> {
+    let weak = || called(LackKind::Unwinder, own, &[UNWINDING.as_slice(), &[BACKTRACE]].concat(), true);
+    called(LackKind::Unwinder, &[program], &UNWINDING, false).or_else(weak)
 }
 
 /// Where the C library looks for its charset modules: compiled into it.
@@ -107,11 +118,11 @@ fn evidence(object: &Object, offset: u64, what: impl Into<String>) -> Evidence {
 }
 
 /// The first object that calls one of these functions.
-fn called(kind: LackKind, objects: &[&Object], names: &[&'static str], if_set: bool) -> Option<Need> {
+fn called(kind: LackKind, objects: &[&Object], names: &[&'static str], is_weak: bool) -> Option<Need> {
     let (object, name, offset) =
         objects.iter().find_map(|object| object.calls(names).map(|(name, offset)| (object, name, offset)))?;
     let what = if object.is_static() { format!("{name}(3) is linked in") } else { format!("calls {name}(3)") };
-    Some(Need { kind, evidence: vec![evidence(object, offset, what)], paths: Vec::new(), if_set })
+    Some(Need { kind, evidence: vec![evidence(object, offset, what)], paths: Vec::new(), is_weak })
 }
 
 /// A function of Go's library, which is linked in only if something calls it.
@@ -121,7 +132,7 @@ fn go(kind: LackKind, program: &Object, names: &[&str]) -> Option<Need> {
     }
     let (name, offset) = names.iter().find_map(|name| Some((name, program.text(name)?)))?;
     let what = format!("Go's {name} is linked in");
-    Some(Need { kind, evidence: vec![evidence(program, offset, what)], paths: Vec::new(), if_set: false })
+    Some(Need { kind, evidence: vec![evidence(program, offset, what)], paths: Vec::new(), is_weak: false })
 }
 
 /// Roots of certificates: of OpenSSL, GnuTLS, and what carries a list of usual places (Go, rustls with native roots).
@@ -156,7 +167,7 @@ fn certificates(own: &[&Object], all: &[Rc<Object>]) -> Option<Need> {
     }
     paths.dedup();
     found.truncate(4);
-    Some(Need { kind: LackKind::Certificates, evidence: found, paths, if_set: false })
+    Some(Need { kind: LackKind::Certificates, evidence: found, paths, is_weak: false })
 }
 
 /// TLS that is linked in and takes the certificates of the system: what it is.
@@ -182,7 +193,7 @@ fn zones(program: &Object, own: &[&Object]) -> Option<Need> {
         let strong = go(LackKind::TimeZone, program, &["time.LoadLocation"]);
         let weak = || program.text(folder).map(|at| evidence(program, at, format!("Go's time: \"{folder}\"")));
         return strong.or_else(|| {
-            Some(Need { kind: LackKind::TimeZone, evidence: vec![weak()?], paths: Vec::new(), if_set: true })
+            Some(Need { kind: LackKind::TimeZone, evidence: vec![weak()?], paths: Vec::new(), is_weak: true })
         });
     }
     // Every static program that knows local time has the folder's name in it, from its C library.
@@ -190,12 +201,12 @@ fn zones(program: &Object, own: &[&Object]) -> Option<Need> {
         && let Some((offset, text)) = program.begins(folder)
     {
         let evidence = vec![evidence(program, offset, format!("\"{text}\""))];
-        return Some(Need { kind: LackKind::TimeZone, evidence, paths: Vec::new(), if_set: false });
+        return Some(Need { kind: LackKind::TimeZone, evidence, paths: Vec::new(), is_weak: false });
     }
     let weak = program.is_static().then(|| program.text(folder)).flatten();
     called(LackKind::TimeZone, own, &LOCAL_TIME, true).or_else(|| {
         let evidence = vec![evidence(program, weak?, format!("\"{folder}\""))];
-        Some(Need { kind: LackKind::TimeZone, evidence, paths: Vec::new(), if_set: true })
+        Some(Need { kind: LackKind::TimeZone, evidence, paths: Vec::new(), is_weak: true })
     })
 }
 
@@ -204,7 +215,7 @@ fn temporary(program: &Object, own: &[&Object]) -> Option<Need> {
     let text = text.filter(|(_, text): &(u64, &BStr)| text.len() == 4 || text[4] == b'/');
     if let Some((offset, text)) = text {
         let evidence = vec![evidence(program, offset, format!("\"{text}\""))];
-        return Some(Need { kind: LackKind::Temporary, evidence, paths: Vec::new(), if_set: false });
+        return Some(Need { kind: LackKind::Temporary, evidence, paths: Vec::new(), is_weak: false });
     }
     called(LackKind::Temporary, own, &TEMPORARY, false)
         .or_else(|| go(LackKind::Temporary, program, &["os.CreateTemp", "os.MkdirTemp"]))

@@ -4,6 +4,7 @@ use super::needs::{Need, Subject, needs_of};
 use super::{Evidence, Lack, LackKind, View};
 use crate::oci::{FileKind, Files};
 use bstr::{BStr, BString, ByteSlice};
+use underpin_resolve::unwinder::UNWINDER;
 use underpin_resolve::{LibcVersion, Root};
 
 /// From here on the services `files` and `dns` are in libc itself (glibc 2.34, NEWS).
@@ -22,6 +23,7 @@ pub(super) fn check(view: &View<'_>, subject: &Subject<'_>) -> Vec<Lack> {
             LackKind::NameService => name_service(view, subject),
             LackKind::Charset => charsets(view, &need),
             LackKind::Locale => locale(view),
+            LackKind::Unwinder => unwinder(view, &need),
             _ => None,
         };
         if let Some(Told { missing, fix, more }) = found {
@@ -93,7 +95,7 @@ fn certificates(view: &View<'_>, need: &Need) -> Option<Told> {
 fn zone(view: &View<'_>, need: &Need) -> Option<Told> {
     let folder = view.variable("TZDIR").map_or_else(|| "/usr/share/zoneinfo".to_owned(), ToString::to_string);
     let Some(value) = view.variable("TZ") else {
-        let there = need.if_set || view.has(&folder) || view.has("/etc/localtime");
+        let there = need.is_weak || view.has(&folder) || view.has("/etc/localtime");
         return (!there).then(|| told(format!("{folder}: no zone of time can be read"), "add it (Debian: tzdata)"));
     };
     let name = value.strip_prefix(b":").unwrap_or(value).as_bstr();
@@ -232,6 +234,17 @@ fn charsets(view: &View<'_>, need: &Need) -> Option<Told> {
         "charset modules of glibc: iconv(3) converts between UTF-8 and ASCII alone",
         format!("add the folder {folder} of the C library's system (Debian: libc6)"),
     ))
+}
+
+/// Anywhere: a variable or the loader's cache may lead to any folder.
+fn unwinder(view: &View<'_>, need: &Need) -> Option<Told> {
+    let name = format!("/{UNWINDER}");
+    if need.is_weak || view.image.files.iter().any(|(path, _)| path.ends_with(name.as_bytes())) {
+        return None;
+    }
+    let missing =
+        format!("{UNWINDER}: glibc aborts the program where a thread is cancelled or exits by pthread_exit(3)");
+    Some(told(missing, format!("add {UNWINDER} beside the C library (Debian: libgcc-s1)")))
 }
 
 fn locale(view: &View<'_>) -> Option<Told> {

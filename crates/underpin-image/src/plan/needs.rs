@@ -1,5 +1,5 @@
 //! What programs are known to open after their start, put into an image by the evidence that `doctor` asks for it with: roots of
-//! certificates, zones of time, the name service, charsets, locales, a folder for temporary files.
+//! certificates, zones of time, the name service, charsets, locales, the library that unwinds a stack, a folder for temporary files.
 
 use super::planner::{Planner, closure};
 use super::{Because, Included, Source, Surroundings};
@@ -11,6 +11,7 @@ use bstr::BString;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use underpin_resolve::unwinder::UNWINDER;
 use underpin_resolve::{LibcVersion, LoaderKind};
 
 /// What is put into an image for a need, and can be left out of it.
@@ -26,6 +27,8 @@ pub enum Provision {
     Charsets,
     /// The locale that the image's variables name.
     Locale,
+    /// The library that glibc opens to unwind a stack.
+    Unwinder,
 }
 
 /// Where this machine may have its roots of certificates, and where most programs look for them.
@@ -43,7 +46,7 @@ pub(super) fn provide(
     surroundings: &Surroundings,
 ) -> Result<Known, ImageError> {
     let facts = Facts::new(planner, programs)?;
-    let mut provider = Provider { planner, surroundings, library: facts.library, version: facts.version };
+    let mut provider = Provider { planner, surroundings, libc: facts.libc };
     for need in &facts.needs {
         provider.serve(need)?;
     }
@@ -55,10 +58,18 @@ pub(super) fn provide(
 #[derive(Default)]
 struct Facts {
     needs: Vec<Need>,
-    /// Of glibc: libc.so.6, and its version.
+    libc: Libc,
+    known: Known,
+}
+
+/// The glibc of the programs.
+#[derive(Default)]
+struct Libc {
+    /// libc.so.6.
     library: Option<PathBuf>,
     version: Option<LibcVersion>,
-    known: Known,
+    /// Where its loader looks without being told to.
+    folders: Vec<PathBuf>,
 }
 
 impl Facts {
@@ -75,8 +86,11 @@ impl Facts {
             is_glibc = closure.loader.kind == LoaderKind::Glibc || first;
             if closure.loader.kind == LoaderKind::Glibc {
                 let library = closure.objects.iter().find(|object| object.path.ends_with(b"/libc.so.6"));
-                facts.library = library.map(|object| PathBuf::from(OsStr::from_bytes(&object.path)));
-                facts.version = closure.loader.version;
+                facts.libc = Libc {
+                    library: library.map(|object| place_of(&object.path)),
+                    version: closure.loader.version,
+                    folders: closure.loader.system_directories.iter().map(|path| place_of(path)).collect(),
+                };
             }
             let version = closure.loader.version;
             facts.take(needs_of(&Subject { program: &closure.program, objects: &mapped, is_glibc, version }));
@@ -85,7 +99,7 @@ impl Facts {
         for path in &planner.included {
             let name: BString = path.as_os_str().as_bytes().into();
             let Some(module) = objects.get(name.as_ref()) else { continue };
-            let version = facts.version;
+            let version = facts.libc.version;
             let of = |objects: &[_]| needs_of(&Subject { program: &name, objects, is_glibc, version });
             let mut needs = of(&[module]);
             if needs.iter().any(|need| need.kind == LackKind::Certificates) {
@@ -109,7 +123,7 @@ impl Facts {
                     let new = need.paths.into_iter().filter(|path| !known.paths.contains(path));
                     known.paths.extend(new.collect::<Vec<_>>());
                 }
-                Some(known) if known.if_set && !need.if_set => *known = need,
+                Some(known) if known.is_weak && !need.is_weak => *known = need,
                 Some(_) => {}
                 None => self.needs.push(need),
             }
@@ -117,11 +131,16 @@ impl Facts {
     }
 }
 
+impl Libc {
+    fn folder(&self) -> Option<&Path> {
+        self.library.as_deref().and_then(Path::parent)
+    }
+}
+
 struct Provider<'p, 'a> {
     planner: &'p mut Planner<'a>,
     surroundings: &'p Surroundings,
-    library: Option<PathBuf>,
-    version: Option<LibcVersion>,
+    libc: Libc,
 }
 
 impl Provider<'_, '_> {
@@ -132,6 +151,7 @@ impl Provider<'_, '_> {
             LackKind::NameService => (Provision::NameService, "the name service"),
             LackKind::Charset => (Provision::Charsets, "charset modules"),
             LackKind::Locale => (Provision::Locale, "the locale that is set"),
+            LackKind::Unwinder => (Provision::Unwinder, "what glibc unwinds a stack with"),
             _ => return Ok(()),
         };
         if self.surroundings.without.contains(&provision) {
@@ -144,6 +164,7 @@ impl Provider<'_, '_> {
             Provision::NameService => self.name_service(&because),
             Provision::Charsets => self.charsets(need, because),
             Provision::Locale => self.locale(because),
+            Provision::Unwinder => self.unwinder(because),
         }
     }
 
@@ -154,7 +175,7 @@ impl Provider<'_, '_> {
 
     /// One file, and links to it from where else programs look: OpenSSL's own folder is another on every distribution.
     fn certificates(&mut self, need: &Need, because: &Because) -> Result<(), ImageError> {
-        let places: Vec<PathBuf> = need.paths.iter().map(|path| PathBuf::from(OsStr::from_bytes(path))).collect();
+        let places: Vec<PathBuf> = need.paths.iter().map(|path| place_of(path)).collect();
         let is_set =
             ["SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE"].iter().any(|name| self.variable(name).is_some());
         if is_set || places.iter().any(|place| self.planner.is_there(place)) {
@@ -189,7 +210,7 @@ impl Provider<'_, '_> {
         }
         let named = self.variable("TZ").map(|value| value.strip_prefix(':').unwrap_or(value).to_owned());
         let place = match named {
-            _ if !need.if_set => PathBuf::from(ZONES),
+            _ if !need.is_weak => PathBuf::from(ZONES),
             Some(name) => Path::new(ZONES).join(name),
             None => return Ok(()),
         };
@@ -204,8 +225,8 @@ impl Provider<'_, '_> {
             self.planner.add(Path::new(SERVICES), Entry::file(SERVICES_TEXT, 0o644), because.clone())?;
         }
         // From there on these services are in libc itself (glibc 2.34, NEWS).
-        let built_in = self.version.is_none_or(|version| (version.major, version.minor) >= (2, 34));
-        let folder = self.library.as_deref().and_then(Path::parent).filter(|_| !built_in).map(Path::to_owned);
+        let built_in = self.libc.version.is_none_or(|version| (version.major, version.minor) >= (2, 34));
+        let folder = self.libc.folder().filter(|_| !built_in).map(Path::to_owned);
         for name in ["libnss_files.so.2", "libnss_dns.so.2"] {
             let Some(module) = folder.as_ref().map(|folder| folder.join(name)) else { continue };
             if self.planner.on_host(&module).exists() {
@@ -216,7 +237,7 @@ impl Provider<'_, '_> {
     }
 
     fn charsets(&mut self, need: &Need, because: Because) -> Result<(), ImageError> {
-        let folder = need.paths.first().map(|path| PathBuf::from(OsStr::from_bytes(path)));
+        let folder = need.paths.first().map(|path| place_of(path));
         match folder.filter(|folder| self.variable("GCONV_PATH").is_none() && self.planner.on_host(folder).exists()) {
             Some(folder) => self.include(&folder, because),
             None => Ok(()),
@@ -232,6 +253,19 @@ impl Provider<'_, '_> {
         let places = spellings(name).into_iter().map(|name| Path::new(LOCALES).join(name));
         let Some(place) = places.into_iter().find(|place| self.planner.on_host(place).exists()) else { return Ok(()) };
         self.include(&place, because)
+    }
+
+    /// Where the loader finds it for glibc: beside the C library, or in another of its folders.
+    fn unwinder(&mut self, because: Because) -> Result<(), ImageError> {
+        let folders = self.libc.folder().into_iter().chain(self.libc.folders.iter().map(PathBuf::as_path));
+        let places: Vec<PathBuf> = folders.map(|folder| folder.join(UNWINDER)).collect();
+        if places.iter().any(|place| self.planner.is_there(place)) {
+            return Ok(());
+        }
+        match places.into_iter().find(|place| self.planner.on_host(place).exists()) {
+            Some(place) => self.include(&place, because),
+            None => Ok(()),
+        }
     }
 
     /// A folder that a variable names.
@@ -251,6 +285,10 @@ impl Provider<'_, '_> {
         self.planner.include(&Included { from, to: place.to_owned(), because })?;
         self.planner.close_included()
     }
+}
+
+fn place_of(path: &[u8]) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(path))
 }
 
 /// What it is, and what shows it.

@@ -84,6 +84,8 @@ pub enum BundleRole {
     Needed,
     /// A name service of nsswitch.conf.
     NameService,
+    /// What glibc opens to unwind a stack.
+    Unwinder,
     /// Declared in `.note.dlopen`.
     Declared,
     /// A charset module of iconv.
@@ -192,6 +194,7 @@ impl BundleFile {
             IncludedBecause::Loader => (BundleRole::Loader, None, None),
             IncludedBecause::Needed { by } => (BundleRole::Needed, Some(by), None),
             IncludedBecause::NameService { service } => (BundleRole::NameService, Some(service), None),
+            IncludedBecause::Unwinder { function } => (BundleRole::Unwinder, Some(function), None),
             IncludedBecause::Declared { by, feature } => (BundleRole::Declared, Some(by), feature.clone()),
             IncludedBecause::Charset => (BundleRole::Charset, None, None),
             IncludedBecause::Locale { name } => (BundleRole::Locale, Some(name), None),

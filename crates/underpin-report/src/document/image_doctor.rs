@@ -132,6 +132,8 @@ pub enum ImageFindingKind {
     Charset,
     /// The locale that is set.
     Locale,
+    /// The library that glibc opens to unwind a stack.
+    Unwinder,
 }
 
 /// What is there without need.
@@ -222,6 +224,7 @@ impl From<LackKind> for ImageFindingKind {
             LackKind::NameService => ImageFindingKind::NameService,
             LackKind::Charset => ImageFindingKind::Charset,
             LackKind::Locale => ImageFindingKind::Locale,
+            LackKind::Unwinder => ImageFindingKind::Unwinder,
         }
     }
 }

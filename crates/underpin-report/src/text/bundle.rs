@@ -63,7 +63,7 @@ fn row(text: &mut Text, name: &str, spans: Vec<Span>, view: &View) {
 /// How many files of each kind.
 fn sums(document: &BundleDocument) -> String {
     let of = |wanted: &[BundleRole]| document.files.iter().filter(|file| wanted.contains(&file.role)).count();
-    let later = of(&[BundleRole::NameService, BundleRole::Declared, BundleRole::NeededLater]);
+    let later = of(&[BundleRole::NameService, BundleRole::Unwinder, BundleRole::Declared, BundleRole::NeededLater]);
     let parts = [
         (document.files.iter().map(|file| file.members.len()).sum(), "library in one", "libraries merged into one"),
         (of(&[BundleRole::Needed]), "library", "libraries"),
@@ -126,6 +126,7 @@ fn why(file: &BundleFile) -> String {
         BundleRole::Loader => "the program names it as its loader".to_owned(),
         BundleRole::Needed | BundleRole::NeededLater => format!("needed by {by}"),
         BundleRole::NameService => format!("name service {by}"),
+        BundleRole::Unwinder => format!("glibc opens it for {by}"),
         BundleRole::Declared => match &file.feature {
             Some(feature) => format!("declared by {by}: {feature}"),
             None => format!("declared by {by}"),

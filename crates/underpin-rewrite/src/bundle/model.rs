@@ -89,6 +89,11 @@ pub enum IncludedBecause {
         /// The service's name.
         service: BString,
     },
+    /// glibc opens it to unwind a stack ([`underpin_resolve::unwinder`]).
+    Unwinder {
+        /// The function that an object of the closure calls.
+        function: BString,
+    },
     /// An object declares that it may open it (`.note.dlopen`).
     Declared {
         /// Which object.

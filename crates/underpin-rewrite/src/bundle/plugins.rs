@@ -1,5 +1,5 @@
-//! What the C library and the objects of a closure open later, as far as files show it: name services, libraries
-//! declared in `.note.dlopen`, charset modules.
+//! What the C library and the objects of a closure open later, as far as files show it: name services, what unwinds a
+//! stack, libraries declared in `.note.dlopen`, charset modules.
 
 use super::model::{Form, IncludedBecause, Item, Wish, file_name};
 use super::scan::{self, is_libc};
@@ -7,6 +7,7 @@ use super::taken::Taken;
 use super::{BundleError, locales};
 use bstr::{BStr, BString, ByteSlice};
 use underpin_resolve::root::FileKind;
+use underpin_resolve::unwinder::{BACKTRACE, UNWINDER, UNWINDING};
 use underpin_resolve::{Closure, FindingKind, LibcVersion, LoaderKind, Resolver, Root};
 
 /// Functions that ask name services (nss(5)).
@@ -55,6 +56,7 @@ pub(super) fn take(
     let directories = directories(closure);
     if closure.loader.kind == LoaderKind::Glibc {
         name_services(taken, resolver, root, closure, wish, &directories)?;
+        unwinder(taken, resolver, root, closure, wish, &directories)?;
         if wish.form == Form::Directory {
             charsets(taken, root, closure, wish);
         }
@@ -111,6 +113,25 @@ fn name_services(
         }
     }
     Ok(())
+}
+
+fn unwinder(
+    taken: &mut Taken,
+    resolver: &Resolver<'_>,
+    root: &dyn Root,
+    closure: &Closure,
+    wish: &Wish<'_>,
+    directories: &[BString],
+) -> Result<(), BundleError> {
+    let functions: Vec<&[u8]> = UNWINDING.iter().chain([&BACKTRACE]).map(|name| name.as_bytes()).collect();
+    let mut own = closure.objects.iter().filter(|object| !is_libc(object));
+    let called = own.find_map(|object| scan::imports(root, object.path.as_ref(), &functions).into_iter().next());
+    let excluded = wish.exclude.iter().any(|pattern| pattern.covers(UNWINDER.into(), None, UNWINDER.into()));
+    let Some(function) = called.filter(|_| !excluded) else { return Ok(()) };
+    match locate(root, directories, UNWINDER.into()) {
+        Some(path) => taken.library(resolver, path.as_ref(), &IncludedBecause::Unwinder { function }, wish),
+        None => Ok(()),
+    }
 }
 
 /// Services in the order in which they are first named; `files dns` if none is named (glibc `nss/nsswitch.c`).

@@ -16,6 +16,8 @@ pub enum ProvisionName {
     Charsets,
     /// The locale that a variable names.
     Locale,
+    /// libgcc_s.so.1, which glibc opens for pthread_exit, pthread_cancel and backtrace.
+    Unwinder,
 }
 
 impl From<ProvisionName> for Provision {
@@ -26,6 +28,7 @@ impl From<ProvisionName> for Provision {
             ProvisionName::NameService => Provision::NameService,
             ProvisionName::Charsets => Provision::Charsets,
             ProvisionName::Locale => Provision::Locale,
+            ProvisionName::Unwinder => Provision::Unwinder,
         }
     }
 }
