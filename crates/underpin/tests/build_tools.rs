@@ -168,6 +168,59 @@ fn zig_links_dynamic_programs_for_musl_of_c_and_rust() {
     }
 }
 
+/// Linker options that makefiles have and that make no other program.
+const OF_MAKEFILES: &[&str] = &[
+    "-Wl,-rpath-link,/nowhere",
+    "-Wl,-rpath-link -Wl,/nowhere",
+    "-Xlinker -rpath-link=/nowhere",
+    "-Wl,-Map,map.txt",
+    "-Wl,-Map=map.txt",
+    "-Wl,-R,/nowhere",
+    "-Wl,-h,name",
+    "-Wl,-Bsymbolic-functions",
+    "-Wl,-z,combreloc,-z,text,-z,separate-code",
+    "-Wl,-znoseparate-code",
+    "-Wl,--no-copy-dt-needed-entries",
+    "-Wl,--no-export-dynamic",
+    "-Wl,--undefined=main",
+    "-Wl,--require-defined=main",
+    "-Wl,--no-keep-memory,--reduce-memory-overheads,--stats",
+    "-Wl,--no-relax",
+    "-Wl,--warn-common,--warn-once,--no-warn-mismatch,--no-warn-rwx-segments,--no-warn-execstack",
+    "-Wl,--fatal-warnings -Wl,--no-fatal-warnings",
+    "-Wl,--demangle",
+    "-Wl,--trace",
+    "-Wl,-t",
+    "-Wl,-M",
+    "-Wl,-y,main",
+    "-Wl,--cref",
+    "-Wl,-X",
+    "-Wl,--spare-dynamic-tags=5",
+    "-Wl,--no-ld-generated-unwind-info",
+    "-Wl,--no-omagic",
+    "-Wl,--orphan-handling=place",
+    "-Wl,--dependency-file=dependencies",
+    "-Wl,--push-state,--whole-archive -Wl,--pop-state",
+    "-Wl,--push-state,--as-needed,-Bdynamic -Wl,--pop-state -lc",
+    "-Wl,--error-unresolved-symbols",
+    "-Wl,--no-print-gc-sections",
+];
+
+#[test]
+fn linker_options_that_make_no_other_program_stop_no_build_by_zig() {
+    need!("cc");
+    for zig in every_zig() {
+        let dir = Fixture::new();
+        dir.write("c.c", "int main(void) { return 7; }\n");
+        // All at once: each linker names the first that it refuses.
+        let words: Vec<&str> = OF_MAKEFILES.iter().flat_map(|words| words.split(' ')).collect();
+        dir.must("cc", ["c.c", "-o", "by-cc"].iter().chain(&words));
+        let of = ["c.c", "--cc", "zig", "--malloc", "system", "--"];
+        must(build(&dir, Some(&zig), &[&of[..], &words[..]].concat()));
+        assert_eq!(Output::of(&mut Command::new(dir.join("c"))).code, Some(7));
+    }
+}
+
 /// The newest version of glibc that a file needs, as readelf shows it.
 fn floor(dir: &Fixture, file: &str) -> u32 {
     let text = dir.must("readelf", ["-VW", file]);

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{CLibrary, Linkage, Processor, Spec};
 use std::ffi::{OsStr, OsString};
+use zig::ZigWords;
 
 /// The command of a call of a compiler, of which `tool` says the language.
 pub fn invoke(
@@ -205,7 +206,7 @@ impl Line {
 
     /// The arguments that the compiler knows and that are kept.
     pub fn rest(&mut self, compiler: &Compiler, arguments: &[OsString], keep: impl Fn(&str) -> bool) {
-        let mut skip = false;
+        let (mut skip, mut zig) = (false, ZigWords::default());
         for argument in arguments {
             if std::mem::take(&mut skip) {
                 continue;
@@ -215,9 +216,7 @@ impl Line {
                 Some("-target" | "--target") if compiler.dialect != Dialect::Own => skip = true,
                 Some(word) if compiler.dialect != Dialect::Own && word.starts_with("--target=") => {}
                 Some(word) if compiler.dialect == Dialect::Zig => {
-                    if let Some(word) = zig_word(word).filter(|word| keep(word)) {
-                        self.0.push(word.into());
-                    }
+                    self.words(zig.word(word).into_iter().filter(|word| keep(word)));
                 }
                 Some(word) if !keep(word) => {}
                 _ => self.0.push(argument.clone()),
@@ -230,46 +229,7 @@ impl Line {
     }
 }
 
-/// An argument as `zig cc` takes it; `None` if it has no such option and does without.
-fn zig_word(word: &str) -> Option<String> {
-    // zig has its own linker, libgcc and search path.
-    const UNKNOWN: [&str; 4] = ["-m64", "-no-canonical-prefixes", "-static-libgcc", "-shared-libgcc"];
-    const LINKER_UNKNOWN: [&str; 11] = [
-        "-rpath-link",
-        "-Map",
-        "--no-undefined-version",
-        "-znostart-stop-gc",
-        "--fix-cortex-a53-843419",
-        "-plugin",
-        "--cref",
-        "--no-warn-execstack",
-        "--warn-common",
-        "--fatal-warnings",
-        "--verbose",
-    ];
-    if UNKNOWN.contains(&word) || word.starts_with("-fuse-ld") || (word.starts_with("-B") && word.len() > 2) {
-        return None;
-    }
-    match word {
-        "-lgcc_s" | "-lgcc_eh" => return Some("-lunwind".to_owned()),
-        "-lgcc" => return None,
-        _ => {}
-    }
-    let Some(list) = word.strip_prefix("-Wl,") else { return Some(word.to_owned()) };
-    let mut kept: Vec<&str> = Vec::new();
-    let mut parts = list.split(',').peekable();
-    while let Some(part) = parts.next() {
-        if LINKER_UNKNOWN.iter().any(|unknown| part == *unknown || part.starts_with(&format!("{unknown}="))) {
-            // `-Map FILE` as two words.
-            if part == "-Map" || part == "-rpath-link" {
-                parts.next();
-            }
-            continue;
-        }
-        kept.push(part);
-    }
-    (!kept.is_empty()).then(|| format!("-Wl,{}", kept.join(",")))
-}
+mod zig;
 
 #[cfg(test)]
 mod tests;

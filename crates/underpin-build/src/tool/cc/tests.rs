@@ -145,8 +145,54 @@ fn zig_names_the_linker_that_it_links_with_as_others_know_it() {
     let of = |dialect, arguments: &str| line(spec(STATIC_PIE.0, STATIC_PIE.1), dialect, arguments);
     assert_eq!(of(Dialect::Zig, "-Wl,--version"), "zig ld.lld --version");
     assert!(of(Dialect::Own, "-Wl,--version").ends_with("-Wl,--version"));
-    // meson's words for libraries beside one another.
-    assert!(!of(Dialect::Zig, "a.o -Wl,-rpath-link,/x -lb").contains("/x"));
+}
+
+#[test]
+fn a_linkers_option_that_zig_has_not_is_left_out_with_its_value_or_renamed() {
+    let of = |dialect, arguments: &str| line(spec(STATIC_PIE.0, STATIC_PIE.1), dialect, arguments);
+    // meson's words for libraries beside one another, libtool's, and those of hand.
+    for words in
+        ["-Wl,-rpath-link,/x", "-Wl,-rpath-link -Wl,/x", "-Xlinker --rpath-link -Xlinker /x", "-Wl,-rpath-link=/x"]
+    {
+        let line = of(Dialect::Zig, &format!("a.o {words} -lb"));
+        assert!(!line.contains("/x") && !line.contains("Xlinker") && line.contains("a.o -lb"), "{line}");
+        assert!(of(Dialect::Own, &format!("a.o {words} -lb")).contains(words), "others get what was written");
+    }
+    for (words, kept) in [
+        ("-Wl,-O1,--no-warn-mismatch,-z,text,-z,now", "-Wl,-O1,-z,now"),
+        ("-Wl,-z -Wl,relro", "-Wl,-z,relro"),
+        ("-Wl,-ztext,-zrelro", "-Wl,-zrelro"),
+        ("-Wl,-R/lib,-R,/more", "-Wl,-rpath,/lib,-rpath,/more"),
+        ("-Wl,-h,x.so,-hash-style=gnu", "-Wl,-soname,x.so,-hash-style=gnu"),
+        ("-Wl,--undefined=f -Wl,--undefined -Wl,g", "-Wl,-u,f -Wl,-u -Wl,g"),
+        ("-Wl,-m,elf_x86_64,-melf_x86_64,-t,-M,-Map,x.map,-s", "-Wl,-s"),
+        ("-Xlinker -rpath -Xlinker /r", "-Xlinker -rpath -Xlinker /r"),
+        // What decides what the program does is for zig to take or to refuse.
+        (
+            "-Wl,--wrap=f,--defsym=g=0,--allow-multiple-definition",
+            "-Wl,--wrap=f,--defsym=g=0,--allow-multiple-definition",
+        ),
+    ] {
+        let line = of(Dialect::Zig, &format!("a.o {words} -lb"));
+        assert!(line.contains(&format!(" a.o {kept} -lb")), "{words}: {line}");
+    }
+}
+
+#[test]
+fn zig_gets_the_switches_that_lead_back_to_a_state_which_was_remembered() {
+    let of = |arguments: &str| line(spec(STATIC_PIE.0, STATIC_PIE.1), Dialect::Zig, arguments);
+    for (words, kept) in [
+        ("-Wl,--push-state,--whole-archive -la -Wl,--pop-state", "-Wl,--whole-archive -la -Wl,--no-whole-archive"),
+        (
+            "-Wl,--as-needed -Wl,--push-state,--no-as-needed,-Bstatic -la -Wl,--pop-state",
+            "-Wl,--as-needed -Wl,--no-as-needed,-Bstatic -la -Wl,--as-needed,-Bdynamic",
+        ),
+        ("-Wl,--push-state -la -Wl,--pop-state", "-la"),
+        ("-Wl,--pop-state -la", "-la"),
+    ] {
+        let line = of(&format!("a.o {words} -lb"));
+        assert!(line.contains(&format!(" a.o {kept} -lb")), "{words}: {line}");
+    }
 }
 
 #[test]
