@@ -50,7 +50,21 @@ const OWN_HEADERS: [&str; 2] = ["/usr/include", "/usr/local/include"];
 #[must_use]
 pub fn advice(spec: &Spec, said: &str) -> Option<String> {
     let is_own = |header: &str| OWN_HEADERS.iter().any(|folder| Path::new(folder).join(header).exists());
-    of_allocator(spec, said).or_else(|| of_glibc(spec, said)).or_else(|| of_machine(spec, said, &is_own))
+    let of_choice = || of_allocator(spec, said).or_else(|| of_glibc(spec, said));
+    of_choice().or_else(|| of_warnings(said)).or_else(|| of_machine(spec, said, &is_own))
+}
+
+/// A compiler has warnings that the project's authors never saw, and the project makes errors of all of them. What it makes an
+/// error by name (GCC's `[-Werror=...]` without the second line) is one that it means.
+fn of_warnings(said: &str) -> Option<String> {
+    let of_clang = said.lines().any(|line| line.contains("error: ") && line.contains("[-Werror,-W"));
+    let is_so = of_clang || said.contains("all warnings being treated as errors");
+    is_so.then(|| {
+        "the project makes errors of warnings, and this compiler has some that its authors' had not: build it with another \
+         (`--cc gcc`, `--cc clang`, `--cc zig`), or switch that off by the project's own option behind `--` (often \
+         --disable-werror, -Dwerror=false or -DCMAKE_COMPILE_WARNING_AS_ERROR=OFF)"
+            .to_owned()
+    })
 }
 
 /// The program calls an allocator by its own functions, and another one was to be linked in.
@@ -258,6 +272,20 @@ mod tests {
             "make: *** No rule to make target 'all'.  Stop.\n",
             "checking for initscr in -lcurses... no\nconfigure: error: cannot run C compiled programs\n",
         ] {
+            assert_eq!(advice(&spec(Allocator::Mimalloc), said), None, "{said}");
+        }
+    }
+
+    #[test]
+    fn errors_that_are_warnings_are_told_by_that_and_those_that_are_meant_are_not() {
+        let of_gcc = "a.c:3:1: error: unused variable 'x' [-Werror=unused-variable]\n";
+        let all = format!("{of_gcc}cc1: all warnings being treated as errors\n");
+        let of_clang = "a.c:593:9: error: 'long long' is an extension [-Werror,-Wlong-long]\n";
+        for said in [all.as_str(), of_clang] {
+            let told = advice(&spec(Allocator::Mimalloc), said);
+            assert!(told.is_some_and(|told| told.contains("makes errors of warnings")), "{said}");
+        }
+        for said in [of_gcc, "a.c:5:1: warning: unused variable 'x' [-Wunused-variable]\nmake: *** [all] Error 2\n"] {
             assert_eq!(advice(&spec(Allocator::Mimalloc), said), None, "{said}");
         }
     }
