@@ -204,6 +204,8 @@ const OF_MAKEFILES: &[&str] = &[
     "-Wl,--push-state,--as-needed,-Bdynamic -Wl,--pop-state -lc",
     "-Wl,--error-unresolved-symbols",
     "-Wl,--no-print-gc-sections",
+    "-Wl,-dynamic-list,list -Wl,--export-dynamic-symbol=main",
+    "-Wl,--exclude-libs,ALL",
 ];
 
 #[test]
@@ -212,6 +214,7 @@ fn linker_options_that_make_no_other_program_stop_no_build_by_zig() {
     for zig in every_zig() {
         let dir = Fixture::new();
         dir.write("c.c", "int main(void) { return 7; }\n");
+        dir.write("list", "{ main; };\n");
         // All at once: each linker names the first that it refuses.
         let words: Vec<&str> = OF_MAKEFILES.iter().flat_map(|words| words.split(' ')).collect();
         dir.must("cc", ["c.c", "-o", "by-cc"].iter().chain(&words));

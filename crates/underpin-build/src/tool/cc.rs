@@ -206,7 +206,7 @@ impl Line {
 
     /// The arguments that the compiler knows and that are kept.
     pub fn rest(&mut self, compiler: &Compiler, arguments: &[OsString], keep: impl Fn(&str) -> bool) {
-        let (mut skip, mut zig) = (false, ZigWords::default());
+        let (mut skip, mut zig) = (false, ZigWords::new(arguments));
         for argument in arguments {
             if std::mem::take(&mut skip) {
                 continue;

@@ -167,6 +167,11 @@ fn a_linkers_option_that_zig_has_not_is_left_out_with_its_value_or_renamed() {
         ("-Wl,--undefined=f -Wl,--undefined -Wl,g", "-Wl,-u,f -Wl,-u -Wl,g"),
         ("-Wl,-m,elf_x86_64,-melf_x86_64,-t,-M,-Map,x.map,-s", "-Wl,-s"),
         ("-Xlinker -rpath -Xlinker /r", "-Xlinker -rpath -Xlinker /r"),
+        (
+            "-Wl,-dynamic-list,x,--exclude-libs,ALL -Wl,--export-dynamic-symbol=f",
+            "-Wl,--export-dynamic -Wl,--export-dynamic",
+        ),
+        ("-shared -Wl,-dynamic-list,x,--exclude-libs,ALL", "-shared -Wl,-dynamic-list,x,--exclude-libs,ALL"),
         // What decides what the program does is for zig to take or to refuse.
         (
             "-Wl,--wrap=f,--defsym=g=0,--allow-multiple-definition",

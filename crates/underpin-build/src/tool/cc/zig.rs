@@ -5,6 +5,7 @@
 //! that zig knows by another name are renamed, and those that decide what the program does stay as they are, so that zig ends
 //! there and names them.
 
+use std::ffi::OsString;
 use std::mem;
 
 /// Options without which the same program is made, without their dashes. Each may have a value behind `=`.
@@ -73,6 +74,11 @@ const LEFT_OUT: [&str; 53] = [
 /// The same, with a value behind `=` or as the next word.
 const LEFT_OUT_WITH_VALUE: [&str; 6] = ["Map", "dependency-file", "plugin", "plugin-opt", "rpath-link", "trace-symbol"];
 
+/// What a program exports, each with a value. Everything instead does no harm there; a library binds its own calls otherwise.
+const EXPORTED: [&str; 3] = ["dynamic-list", "export-dynamic-symbol", "export-dynamic-symbol-list"];
+/// Archives of which nothing is exported, with a value: it exports more without.
+const NOT_EXPORTED: &str = "exclude-libs";
+
 /// Single letters, which have one dash: without and with a value.
 const LETTERS: [&str; 4] = ["-M", "-X", "-t", "-w"];
 const LETTERS_WITH_VALUE: [&str; 2] = ["-m", "-y"];
@@ -112,6 +118,8 @@ struct State {
 /// The arguments of one link, in their order.
 #[derive(Debug, Default)]
 pub(super) struct ZigWords {
+    /// A shared library is linked.
+    is_library: bool,
     next: Next,
     /// The argument before was `-Xlinker`.
     is_for_linker: bool,
@@ -120,6 +128,10 @@ pub(super) struct ZigWords {
 }
 
 impl ZigWords {
+    pub fn new(arguments: &[OsString]) -> ZigWords {
+        ZigWords { is_library: arguments.iter().any(|word| word == "-shared"), ..ZigWords::default() }
+    }
+
     /// An argument as zig takes it: none, itself or others.
     pub fn word(&mut self, word: &str) -> Vec<String> {
         if mem::take(&mut self.is_for_linker) {
@@ -232,6 +244,12 @@ impl ZigWords {
                 self.next = Next::LeftOut;
             }
             return Some(Vec::new());
+        }
+        if !self.is_library && (EXPORTED.contains(&name) || name == NOT_EXPORTED) {
+            if value.is_none() {
+                self.next = Next::LeftOut;
+            }
+            return Some(if name == NOT_EXPORTED { Vec::new() } else { vec!["--export-dynamic".to_owned()] });
         }
         if option == "no-undefined" {
             return Some(vec!["--no-undefined".to_owned()]);
