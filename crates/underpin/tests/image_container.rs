@@ -155,3 +155,39 @@ fn nothing_that_is_there_is_lost_and_what_is_of_machines_is_refused() {
     assert_eq!(arm["target"], "oci-aarch64");
     assert!(!Path::new(&dir.join("out")).exists());
 }
+
+#[test]
+fn links_of_a_system_below_a_folder_are_followed_there_and_a_program_keeps_its_name() {
+    need!("cc");
+    let dir = Fixture::new();
+    dir.write("main.c", "#include <stdio.h>\nint main(int count, char **words) { puts(words[0]); return count; }");
+    dir.mkdir("root/usr/bin");
+    dir.mkdir("root/etc/alternatives");
+    dir.cc(["-static", "-o", "root/usr/bin/env", "main.c"]);
+    dir.write("root/etc/passwd", "of the root\n");
+    let link = |target: &str, path: &str| std::os::unix::fs::symlink(target, dir.join(path)).unwrap();
+    // Each exists on this machine too, with other contents.
+    link("/usr/bin/env", "root/etc/alternatives/tool");
+    link("/etc/alternatives/tool", "root/usr/bin/tool");
+    link("/etc/passwd", "root/etc/alternatives/list");
+    link("alternatives/list", "root/etc/list");
+    built(&dir, &["/usr/bin/tool", "--root", "root", "--include", "/etc/list", "--target", "oci", "-o", "image"]);
+    let layout: Value = serde_json::from_slice(&fs::read(dir.join("image/index.json")).unwrap()).unwrap();
+    let blob = |digest: &Value| {
+        let name = digest["digest"].as_str().unwrap().trim_start_matches("sha256:");
+        dir.join(format!("image/blobs/sha256/{name}"))
+    };
+    let read = |digest: &Value| serde_json::from_slice::<Value>(&fs::read(blob(digest)).unwrap()).unwrap();
+    let manifest = read(&layout["manifests"][0]);
+    assert_eq!(read(&manifest["config"])["config"]["Entrypoint"], serde_json::json!(["/usr/bin/tool"]));
+    dir.mkdir("out");
+    for layer in manifest["layers"].as_array().unwrap() {
+        dir.must("tar", ["-xf", blob(layer).to_str().unwrap(), "-C", "out"]);
+    }
+    assert_eq!(fs::read(dir.join("out/usr/bin/tool")).unwrap(), fs::read(dir.join("root/usr/bin/env")).unwrap());
+    assert_eq!(fs::read(dir.join("out/etc/list")).unwrap(), b"of the root\n");
+    let nothing =
+        build(&dir, &["/usr/bin/tool", "--root", "root", "--include", "/etc/fstab", "--target", "oci", "-o", "x"]);
+    assert_eq!(nothing.code, Some(2), "{}", nothing.stderr);
+    assert!(nothing.stderr.contains("--include /etc/fstab: not in "), "{}", nothing.stderr);
+}

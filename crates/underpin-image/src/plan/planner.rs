@@ -37,12 +37,27 @@ impl<'a> Planner<'a> {
         (self.tree, self.reasons, self.remarks)
     }
 
-    /// Where a path of the image's own system is on this machine.
+    /// Where a path of the image's own system is on this machine. Links within a system below a folder are followed there: one
+    /// to `/etc/alternatives` would lead to this machine's.
     pub(super) fn on_host(&self, path: &Path) -> PathBuf {
-        match &self.recipe.sysroot {
-            Some(sysroot) => sysroot.join(path.strip_prefix("/").unwrap_or(path)),
-            None => path.to_owned(),
+        let Some(sysroot) = &self.recipe.sysroot else { return path.to_owned() };
+        let real = self.host.real_path(path.as_os_str().as_bytes().into());
+        let real = real.map_or_else(|_| path.to_owned(), |real| PathBuf::from(OsStr::from_bytes(&real)));
+        sysroot.join(real.strip_prefix("/").unwrap_or(&real))
+    }
+
+    /// The path of a program as it was given, on this machine or in the system below a folder, and the file that it leads to.
+    fn located(&self, path: &Path) -> Result<(PathBuf, PathBuf), ImageError> {
+        let given = std::path::absolute(path).map_err(ImageError::io(path))?;
+        if let Some(sysroot) = &self.recipe.sysroot {
+            let below = |path: &Path| Some(Path::new("/").join(path.strip_prefix(sysroot).ok()?));
+            let inside = below(&given).or_else(|| below(&path.canonicalize().ok()?));
+            if let Some(inside) = inside {
+                let file = self.on_host(&inside);
+                return Ok((inside, file));
+            }
         }
+        Ok((given, path.canonicalize().map_err(ImageError::io(path))?))
     }
 
     pub(super) fn add(&mut self, path: &Path, entry: Entry, because: Because) -> Result<(), ImageError> {
@@ -66,13 +81,11 @@ impl<'a> Planner<'a> {
 
     /// Adds a program with its closure; returns where it is.
     pub(super) fn program(&mut self, path: &Path) -> Result<PathBuf, ImageError> {
-        let file = path.canonicalize().map_err(ImageError::io(path))?;
+        let (given, file) = self.located(path)?;
         let content = Content::host(&file)?;
         let name = path.file_name().unwrap_or_else(|| OsStr::new("program"));
-        // Where the system has it; a file of the user's own becomes a program of the system.
-        let given = std::path::absolute(path).map_err(ImageError::io(path))?;
-        let inside = self.recipe.sysroot.as_deref().and_then(|sysroot| file.strip_prefix(sysroot).ok());
-        let given = inside.map_or(given, |inside| Path::new("/").join(inside));
+        // Where the system has it, by the name that was given: some programs do another work by another name. A file of the
+        // user's own becomes a program of the system.
         let stays = ["/usr", "/bin", "/sbin", "/opt", "/lib"].iter().any(|top| given.starts_with(top));
         let place = if stays { given } else { Path::new("/usr/bin").join(name) };
         let missing = match self.place(&place, &content) {
@@ -80,7 +93,9 @@ impl<'a> Planner<'a> {
             done => return done.map(|()| place),
         };
         // Libraries beside it are found through $ORIGIN, so its folder may matter.
-        if self.place(&file, &content).is_ok() { Ok(file) } else { Err(missing) }
+        let inside = self.recipe.sysroot.as_ref().and_then(|sysroot| file.strip_prefix(sysroot).ok());
+        let own = inside.map_or_else(|| file.clone(), |inside| Path::new("/").join(inside));
+        if self.place(&own, &content).is_ok() { Ok(own) } else { Err(missing) }
     }
 
     /// Adds a program at a place, with all that its loader will load from there, or nothing.

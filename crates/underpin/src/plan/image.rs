@@ -35,7 +35,7 @@ use underpin_image::store::{Access, Kernel, Parts, Store};
 use underpin_image::tree::source_date_epoch;
 use underpin_image::{Format, Image, Target};
 use underpin_report::document::image::ImagePackage;
-use underpin_resolve::HostRoot;
+use underpin_resolve::{HostRoot, Root};
 
 /// Where programs are looked for in a guest or a container.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -120,10 +120,12 @@ impl ImageBuildPlan {
         let programs = built.as_ref().map_or(&args.programs, |built| &built.programs);
         let mut added_files = args.add.iter().map(|pair| added(pair)).collect::<anyhow::Result<Vec<_>>>()?;
         added_files.extend(built.as_ref().map(|built| (built.rest.clone(), PathBuf::from("/"))));
-        let programs: Vec<PathBuf> =
-            programs.iter().map(|name| program(name, sysroot.as_deref())).collect::<anyhow::Result<_>>()?;
-        let contents = is_container.then(|| Contents::new(&args, &programs, sysroot.as_deref())).transpose()?;
-        let mut included_files = included(&args.include, sysroot.as_deref())?;
+        let root = sysroot.clone().map_or_else(HostRoot::new, HostRoot::sysroot);
+        let below = sysroot.as_deref().map(|folder| Below { folder, root: &root });
+        let found = programs.iter().map(|name| program(name, below.as_ref())).collect::<anyhow::Result<Vec<_>>>()?;
+        let (programs, files): (Vec<PathBuf>, Vec<PathBuf>) = found.into_iter().unzip();
+        let contents = is_container.then(|| Contents::new(&args, &files, sysroot.as_deref())).transpose()?;
+        let mut included_files = included(&args.include, below.as_ref())?;
         included_files.extend(contents.iter().flat_map(|contents| contents.included.iter().cloned()));
         let around = contents.as_ref().map(|contents| Around::Container(contents.surroundings.clone()));
         let recipe = Recipe {
@@ -133,9 +135,8 @@ impl ImageBuildPlan {
             added: added_files,
             included: included_files,
             time: source_date_epoch(std::env::var_os("SOURCE_DATE_EPOCH").as_deref())?,
-            sysroot: sysroot.clone(),
+            sysroot,
         };
-        let root = sysroot.map_or_else(HostRoot::new, HostRoot::sysroot);
         let mut plan = Plan::new(&recipe, &root)?;
         let packages = built.map(|built| packaged(&mut plan, built)).unwrap_or_default();
         plan.remarks.extend(contents.iter().flat_map(|contents| contents.remarks.iter().cloned()));
@@ -246,12 +247,33 @@ fn folder(path: &Path) -> anyhow::Result<PathBuf> {
     Ok(found)
 }
 
-/// The file of a program: with a sysroot, a path inside it (`/usr/bin/app`) or one from here.
-fn program(name: &Path, sysroot: Option<&Path>) -> anyhow::Result<PathBuf> {
-    let inside = sysroot.map(|root| root.join(name.strip_prefix("/").unwrap_or(name))).filter(|path| path.is_file());
-    let path = inside.map_or_else(|| input::locate(name), Ok)?;
-    input::require_elf(&path, "image build")?;
-    Ok(path)
+/// A system below a folder.
+struct Below<'a> {
+    folder: &'a Path,
+    root: &'a HostRoot,
+}
+
+impl Below<'_> {
+    /// Where a path of the system is on this machine, its links followed within the system; `None` if it is not there.
+    fn find(&self, path: &Path) -> Option<PathBuf> {
+        let inside = Path::new("/").join(path.strip_prefix("/").unwrap_or(path));
+        let real = self.root.real_path(inside.as_os_str().as_bytes().into()).ok()?;
+        Some(self.folder.join(OsStr::from_bytes(real.trim_start_with(|letter| letter == '/'))))
+    }
+}
+
+/// A program as it was given, and its file: with a sysroot, a path inside it (`/usr/bin/app`) or one from here.
+fn program(name: &Path, below: Option<&Below<'_>>) -> anyhow::Result<(PathBuf, PathBuf)> {
+    let inside = below.and_then(|below| {
+        let given = below.folder.join(name.strip_prefix("/").unwrap_or(name));
+        below.find(name).filter(|file| file.is_file()).map(|file| (given, file))
+    });
+    let (given, file) = match inside {
+        Some(found) => found,
+        None => input::locate(name).map(|path| (path.clone(), path))?,
+    };
+    input::require_elf(&file, "image build")?;
+    Ok((given, file))
 }
 
 /// What only a container has.
@@ -274,10 +296,15 @@ fn refuse_options_of_containers(args: &ImageBuildArgs) -> anyhow::Result<()> {
 }
 
 /// Files and folders at their own paths: of this machine's system, or of the sysroot's.
-fn included(paths: &[PathBuf], sysroot: Option<&Path>) -> anyhow::Result<Vec<Included>> {
+fn included(paths: &[PathBuf], below: Option<&Below<'_>>) -> anyhow::Result<Vec<Included>> {
     let one = |path: &PathBuf| {
         let place = std::path::absolute(path).with_context(|| format!("--include {}", path.display()))?;
-        let from = sysroot.map_or_else(|| place.clone(), |root| root.join(place.strip_prefix("/").unwrap_or(&place)));
+        let from = match below {
+            Some(below) => below
+                .find(&place)
+                .with_context(|| format!("--include {}: not in {}", path.display(), below.folder.display()))?,
+            None => place.clone(),
+        };
         from.metadata().with_context(|| format!("--include {}", from.display()))?;
         let because = Because::Included { what: format!("--include {}", path.display()) };
         Ok(Included { from: Source::Host(from), to: place, because })
