@@ -826,7 +826,7 @@ _underpin() {
                     return 0
                     ;;
                 --without)
-                    COMPREPLY=($(compgen -W "ca-roots zoneinfo name-service charsets locale" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "ca-roots zoneinfo name-service charsets locale unwinder" -- "${cur}"))
                     return 0
                     ;;
                 --layer-per)

@@ -245,7 +245,8 @@ complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen
 zoneinfo\t'Zones of time'
 name-service\t'/etc/nsswitch.conf and glibc\'s modules of the name service'
 charsets\t'Charset modules of glibc'
-locale\t'The locale that a variable names'"
+locale\t'The locale that a variable names'
+unwinder\t'libgcc_s.so.1, which glibc opens for pthread_exit, pthread_cancel and backtrace'"
 complete -c underpin -n "__fish_underpin_using_subcommand image; and __fish_seen_subcommand_from build" -l layer-per -d 'How a container\'s files are divided into layers [default: closure]' -r -f -a "package\t'One for each package'
 closure\t'Common files, libraries, programs'
 one\t'One for all'"
