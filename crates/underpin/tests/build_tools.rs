@@ -224,6 +224,41 @@ fn linker_options_that_make_no_other_program_stop_no_build_by_zig() {
     }
 }
 
+/// Has a function for AVX-512 by its own attribute, and a loop that a compiler writes in what vectors it may.
+const VECTORS: &str = r#"
+#include <immintrin.h>
+#include <stdio.h>
+__attribute__((target("avx512f,avx512bw,avx512vl"))) int wide(const void *from) {
+    return _mm512_reduce_add_epi32(_mm512_loadu_si512(from));
+}
+void add(float *to, const float *from, int count) { for (int at = 0; at < count; at++) to[at] += from[at] * 2; }
+int main(int count, char **words) { puts(count > 100 && wide(words) ? "wide" : "narrow"); return 0; }
+"#;
+
+#[test]
+fn zig_takes_functions_for_other_processors_and_uses_their_instructions_nowhere_else() {
+    need!("objdump");
+    if std::env::consts::ARCH != "x86_64" {
+        return skip("the vectors are those of x86-64");
+    }
+    for zig in every_zig() {
+        let dir = Fixture::new();
+        dir.write("c.c", VECTORS);
+        // Vectors of 256 bits in `add` where -march asks for them, and not where -mtune does.
+        for (words, is_wider) in [
+            (&["-O3", "-mtune=znver3"][..], false),
+            (&["-O3", "-mtune=native"], false),
+            (&["-O3", "-march=x86-64-v3"], true),
+        ] {
+            let of = ["c.c", "--cc", "zig", "--malloc", "system", "--overlay", "off", "--force", "--"];
+            must(build(&dir, Some(&zig), &[&of[..], words].concat()));
+            let code = dir.must("objdump", ["-d", "--no-show-raw-insn", "--disassemble=add", "c"]);
+            assert!(code.contains("<add>:"), "{words:?}: {code}");
+            assert_eq!(code.contains("%ymm"), is_wider, "{words:?}: {code}");
+        }
+    }
+}
+
 /// The newest version of glibc that a file needs, as readelf shows it.
 fn floor(dir: &Fixture, file: &str) -> u32 {
     let text = dir.must("readelf", ["-VW", file]);

@@ -180,6 +180,15 @@ fn code_options(spec: &Spec, compiler: &Compiler, arguments: &[OsString]) -> Vec
     if spec.processor == Processor::Aarch64 && compiler.dialect != Dialect::Zig {
         options.push("-mno-outline-atomics");
     }
+    // zig switches off each feature that its baseline lacks, this one too, without which clang 18 to 21 take no function whose
+    // own attribute asks for AVX-512 (libdeflate, simdjson). Alone it adds no instruction; other versions do not know it.
+    let is_assembly = |at: &usize| arguments[*at].as_encoded_bytes().ends_with(b".s");
+    if spec.processor == Processor::X86_64
+        && compiler.dialect == Dialect::Zig
+        && !inputs(arguments).iter().any(is_assembly)
+    {
+        options.extend(["-Xclang", "-target-feature", "-Xclang", "+evex512"]);
+    }
     // zig turns the sanitizer on wherever nothing is optimised; a released program should not trap.
     if compiler.dialect == Dialect::Zig && !says("-fsanitize") {
         options.push("-fno-sanitize=undefined");

@@ -80,14 +80,15 @@ fn zig_hears_its_own_name_of_the_target_and_no_option_that_it_refuses() {
     let musl = |arguments: &str| of(CLibrary::Musl, Linkage::StaticPie, arguments);
     assert_eq!(
         musl("--target=x86_64-unknown-linux-musl -m64 -c a.c"),
-        "zig cc -target x86_64-linux-musl -fPIE -fno-sanitize=undefined -c a.c"
+        "zig cc -target x86_64-linux-musl -fPIE -Xclang -target-feature -Xclang +evex512 -fno-sanitize=undefined -c a.c"
     );
     assert_eq!(
         musl(
             "-target x86_64-unknown-linux-musl a.o -Wl,-Map=a.map,--as-needed -Wl,-Map,b.map -Wl,--warn-common,--fatal-warnings -fuse-ld=lld -lgcc_s \
              -lgcc"
         ),
-        "zig cc -target x86_64-linux-musl -fPIE -fno-sanitize=undefined -static -pie /t/allocator.o /t/note.o a.o \
+        "zig cc -target x86_64-linux-musl -fPIE -Xclang -target-feature -Xclang +evex512 -fno-sanitize=undefined -static -pie \
+         /t/allocator.o /t/note.o a.o \
          -Wl,--as-needed -lunwind"
     );
     let floor = CLibrary::Glibc(Some(GlibcVersion { minor: 28 }));
@@ -180,6 +181,22 @@ fn a_linkers_option_that_zig_has_not_is_left_out_with_its_value_or_renamed() {
     ] {
         let line = of(Dialect::Zig, &format!("a.o {words} -lb"));
         assert!(line.contains(&format!(" a.o {kept} -lb")), "{words}: {line}");
+    }
+}
+
+#[test]
+fn zig_makes_a_program_no_less_portable_than_it_was_asked_for() {
+    let of = |dialect, arguments: &str| line(spec(STATIC_PIE.0, STATIC_PIE.1), dialect, arguments);
+    for (words, kept) in [
+        ("-mtune=znver3", ""),
+        ("-mtune=native -march=x86-64", "-march=x86_64"),
+        ("-march=x86-64-v3 -mtune=generic", "-march=x86_64_v3"),
+        ("-Wp,-D_FORTIFY_SOURCE=2", "-D_FORTIFY_SOURCE=2"),
+        ("-Wp,-U_FORTIFY_SOURCE,-MMD,a.d,-DX=1", "-U_FORTIFY_SOURCE -DX=1 -Wp,-MMD,a.d"),
+    ] {
+        let line = of(Dialect::Zig, &format!("-c a.c {words} -O2"));
+        assert!(line.contains(&format!("-c a.c {kept} -O2").replace("  ", " ")), "{words}: {line}");
+        assert!(of(Dialect::Own, &format!("-c a.c {words} -O2")).contains(words), "others get what was written");
     }
 }
 

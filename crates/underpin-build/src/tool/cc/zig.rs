@@ -5,6 +5,8 @@
 //! that zig knows by another name are renamed, and those that decide what the program does stay as they are, so that zig ends
 //! there and names them.
 
+mod processor;
+
 use std::ffi::OsString;
 use std::mem;
 
@@ -90,8 +92,32 @@ const Z_WORDS: [&str; 6] =
 /// Known to zig by another name, each with a value: the linker's, without dashes, and zig's.
 const RENAMED: [(&str, &str); 2] = [("require-defined", "-u"), ("undefined", "-u")];
 
-/// Options of compilers that zig has not and does without: it has its own linker, libgcc and search path.
-const UNKNOWN: [&str; 4] = ["-m64", "-no-canonical-prefixes", "-static-libgcc", "-shared-libgcc"];
+/// Options of compilers that zig has not and does without: it has its own linker, libgcc and search path. The others are GCC's
+/// way to optimise, or to look for faults.
+const UNKNOWN: [&str; 14] = [
+    "-m64",
+    "-no-canonical-prefixes",
+    "-static-libgcc",
+    "-shared-libgcc",
+    "-fconserve-stack",
+    "-fdevirtualize-at-ltrans",
+    "-fgraphite-identity",
+    "-fhardened",
+    "-fipa-pta",
+    "-floop-nest-optimize",
+    "-fno-graphite-identity",
+    "-fno-ipa-pta",
+    "-fno-reorder-blocks-and-partition",
+    "-freorder-blocks-and-partition",
+];
+
+/// Words of the preprocessor: zig knows those that write lists of files alone.
+fn preprocessors(list: &str) -> Vec<String> {
+    let is_macro = |part: &&str| part.starts_with("-D") || part.starts_with("-U");
+    let (macros, others): (Vec<&str>, Vec<&str>) = list.split(',').partition(is_macro);
+    let others = (!others.is_empty()).then(|| format!("-Wp,{}", others.join(",")));
+    macros.into_iter().map(str::to_owned).chain(others).collect()
+}
 
 /// What happens to the linker's next word, whichever argument of the compiler has it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -145,6 +171,16 @@ impl ZigWords {
         if let Some(list) = word.strip_prefix("-Wl,") {
             let kept: Vec<String> = list.split(',').flat_map(|part| self.linker(part)).collect();
             return if kept.is_empty() { kept } else { vec![format!("-Wl,{}", kept.join(","))] };
+        }
+        if let Some(list) = word.strip_prefix("-Wp,") {
+            return preprocessors(list);
+        }
+        if let Some((option @ ("-march" | "-mcpu"), value)) = word.split_once('=') {
+            return processor::of(value).map(|name| format!("{option}={name}")).into_iter().collect();
+        }
+        // zig takes it for -mcpu: the program would need the processor that it is to be fast on.
+        if word.starts_with("-mtune=") {
+            return Vec::new();
         }
         if UNKNOWN.contains(&word) || word.starts_with("-fuse-ld") || (word.starts_with("-B") && word.len() > 2) {
             return Vec::new();
