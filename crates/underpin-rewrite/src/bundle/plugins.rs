@@ -45,6 +45,24 @@ const CONFIGURATION_LIMIT: u64 = 1 << 20;
 /// glibc since 2.34 has the services `files` and `dns` in libc.so.6 (its NEWS).
 const BUILT_IN_SINCE: LibcVersion = LibcVersion { major: 2, minor: 34, patch: 0 };
 
+/// For whom and where is looked.
+#[derive(Clone, Copy)]
+struct Search<'a> {
+    resolver: &'a Resolver<'a>,
+    root: &'a dyn Root,
+    closure: &'a Closure,
+    wish: &'a Wish<'a>,
+    directories: &'a [BString],
+}
+
+impl Search<'_> {
+    /// Where a library is that is opened by this name; `None` if it is nowhere or the user leaves it out.
+    fn find(&self, name: &BStr) -> Option<BString> {
+        let is_excluded = self.wish.exclude.iter().any(|pattern| pattern.covers(name, None, name));
+        if is_excluded { None } else { locate(self.root, self.directories, name) }
+    }
+}
+
 /// Includes all of it.
 pub(super) fn take(
     taken: &mut Taken,
@@ -53,15 +71,15 @@ pub(super) fn take(
     closure: &Closure,
     wish: &Wish<'_>,
 ) -> Result<(), BundleError> {
-    let directories = directories(closure);
+    let search = Search { resolver, root, closure, wish, directories: &directories(closure) };
     if closure.loader.kind == LoaderKind::Glibc {
-        name_services(taken, resolver, root, closure, wish, &directories)?;
-        unwinder(taken, resolver, root, closure, wish, &directories)?;
+        name_services(taken, &search)?;
+        unwinder(taken, &search)?;
         if wish.form == Form::Directory {
             charsets(taken, root, closure, wish);
         }
     }
-    declared(taken, resolver, root, closure, wish, &directories)
+    declared(taken, &search)
 }
 
 /// Where a library opened by name would be found: beside the closure's own objects, then where the loader looks.
@@ -88,14 +106,8 @@ pub(super) fn locate(root: &dyn Root, directories: &[BString], name: &BStr) -> O
     paths.into_iter().find(is_file)
 }
 
-fn name_services(
-    taken: &mut Taken,
-    resolver: &Resolver<'_>,
-    root: &dyn Root,
-    closure: &Closure,
-    wish: &Wish<'_>,
-    directories: &[BString],
-) -> Result<(), BundleError> {
+fn name_services(taken: &mut Taken, search: &Search<'_>) -> Result<(), BundleError> {
+    let Search { resolver, root, closure, wish, .. } = *search;
     let asks = |path: &BString| !scan::imports(root, path.as_ref(), NAME_SERVICE).is_empty();
     if !closure.objects.iter().any(|object| !is_libc(object) && asks(&object.path)) {
         return Ok(());
@@ -107,29 +119,20 @@ fn name_services(
             continue;
         }
         let name = BString::from([b"libnss_", service.as_slice(), b".so.2"].concat());
-        let excluded = wish.exclude.iter().any(|pattern| pattern.covers(name.as_ref(), None, name.as_ref()));
-        if !excluded && let Some(path) = locate(root, directories, name.as_ref()) {
+        if let Some(path) = search.find(name.as_ref()) {
             taken.library(resolver, path.as_ref(), &IncludedBecause::NameService { service }, wish)?;
         }
     }
     Ok(())
 }
 
-fn unwinder(
-    taken: &mut Taken,
-    resolver: &Resolver<'_>,
-    root: &dyn Root,
-    closure: &Closure,
-    wish: &Wish<'_>,
-    directories: &[BString],
-) -> Result<(), BundleError> {
+fn unwinder(taken: &mut Taken, search: &Search<'_>) -> Result<(), BundleError> {
+    let Search { resolver, root, closure, wish, .. } = *search;
     let functions: Vec<&[u8]> = UNWINDING.iter().chain([&BACKTRACE]).map(|name| name.as_bytes()).collect();
     let mut own = closure.objects.iter().filter(|object| !is_libc(object));
     let called = own.find_map(|object| scan::imports(root, object.path.as_ref(), &functions).into_iter().next());
-    let excluded = wish.exclude.iter().any(|pattern| pattern.covers(UNWINDER.into(), None, UNWINDER.into()));
-    let Some(function) = called.filter(|_| !excluded) else { return Ok(()) };
-    match locate(root, directories, UNWINDER.into()) {
-        Some(path) => taken.library(resolver, path.as_ref(), &IncludedBecause::Unwinder { function }, wish),
+    match called.and_then(|function| Some((function, search.find(UNWINDER.into())?))) {
+        Some((function, path)) => taken.library(resolver, path.as_ref(), &IncludedBecause::Unwinder { function }, wish),
         None => Ok(()),
     }
 }
@@ -155,14 +158,8 @@ fn services(text: &[u8]) -> Vec<BString> {
     if services.is_empty() { vec!["files".into(), "dns".into()] } else { services }
 }
 
-fn declared(
-    taken: &mut Taken,
-    resolver: &Resolver<'_>,
-    root: &dyn Root,
-    closure: &Closure,
-    wish: &Wish<'_>,
-    directories: &[BString],
-) -> Result<(), BundleError> {
+fn declared(taken: &mut Taken, search: &Search<'_>) -> Result<(), BundleError> {
+    let Search { resolver, root, closure, wish, directories } = *search;
     for finding in &closure.findings {
         let FindingKind::DlopenNote { feature, sonames, .. } = &finding.kind else { continue };
         let by = finding.object.and_then(|id| closure.objects.get(id.0));
