@@ -8,7 +8,7 @@ use bstr::{BStr, ByteSlice};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use underpin_resolve::{Closure, Depth, Environment, Found, LoaderKind, Resolver, Root, Severity};
+use underpin_resolve::{Closure, Depth, Environment, Found, HostRoot, LoaderKind, Resolver, Root, Severity};
 
 /// The cache that glibc's loader searches before its own directories.
 pub(super) const LOADER_CACHE: &str = "/etc/ld.so.cache";
@@ -41,23 +41,24 @@ impl<'a> Planner<'a> {
     /// to `/etc/alternatives` would lead to this machine's.
     pub(super) fn on_host(&self, path: &Path) -> PathBuf {
         let Some(sysroot) = &self.recipe.sysroot else { return path.to_owned() };
-        let real = self.host.real_path(path.as_os_str().as_bytes().into());
-        let real = real.map_or_else(|_| path.to_owned(), |real| PathBuf::from(OsStr::from_bytes(&real)));
-        sysroot.join(real.strip_prefix("/").unwrap_or(&real))
+        let found = HostRoot::sysroot(sysroot).locate(path.as_os_str().as_bytes().into());
+        found.unwrap_or_else(|_| sysroot.join(path.strip_prefix("/").unwrap_or(path)))
+    }
+
+    /// What a path of this machine is in the system below a folder; `None` if it is not there, or there is no such system.
+    fn inside(&self, path: &Path) -> Option<PathBuf> {
+        Some(Path::new("/").join(path.strip_prefix(self.recipe.sysroot.as_ref()?).ok()?))
     }
 
     /// The path of a program as it was given, on this machine or in the system below a folder, and the file that it leads to.
     fn located(&self, path: &Path) -> Result<(PathBuf, PathBuf), ImageError> {
         let given = std::path::absolute(path).map_err(ImageError::io(path))?;
-        if let Some(sysroot) = &self.recipe.sysroot {
-            let below = |path: &Path| Some(Path::new("/").join(path.strip_prefix(sysroot).ok()?));
-            let inside = below(&given).or_else(|| below(&path.canonicalize().ok()?));
-            if let Some(inside) = inside {
-                let file = self.on_host(&inside);
-                return Ok((inside, file));
-            }
+        if let Some(inside) = self.inside(&given) {
+            let file = self.on_host(&inside);
+            return Ok((inside, file));
         }
-        Ok((given, path.canonicalize().map_err(ImageError::io(path))?))
+        let file = path.canonicalize().map_err(ImageError::io(path))?;
+        Ok((self.inside(&file).unwrap_or(given), file))
     }
 
     pub(super) fn add(&mut self, path: &Path, entry: Entry, because: Because) -> Result<(), ImageError> {
@@ -93,8 +94,7 @@ impl<'a> Planner<'a> {
             done => return done.map(|()| place),
         };
         // Libraries beside it are found through $ORIGIN, so its folder may matter.
-        let inside = self.recipe.sysroot.as_ref().and_then(|sysroot| file.strip_prefix(sysroot).ok());
-        let own = inside.map_or_else(|| file.clone(), |inside| Path::new("/").join(inside));
+        let own = self.inside(&file).unwrap_or(file);
         if self.place(&own, &content).is_ok() { Ok(own) } else { Err(missing) }
     }
 

@@ -37,8 +37,11 @@ impl HostRoot {
         HostRoot { sysroot: (directory != Path::new("/")).then_some(directory) }
     }
 
-    /// The path on this machine behind a path inside the root.
-    fn locate(&self, path: &BStr) -> Result<PathBuf, PathError> {
+    /// The path on this machine behind a path inside the root, whether there is a file or not.
+    ///
+    /// # Errors
+    /// If too many links follow each other.
+    pub fn locate(&self, path: &BStr) -> Result<PathBuf, PathError> {
         let native = Path::new(std::ffi::OsStr::from_bytes(path));
         match &self.sysroot {
             None => Ok(native.to_path_buf()),

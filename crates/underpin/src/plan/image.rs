@@ -35,7 +35,7 @@ use underpin_image::store::{Access, Kernel, Parts, Store};
 use underpin_image::tree::source_date_epoch;
 use underpin_image::{Format, Image, Target};
 use underpin_report::document::image::ImagePackage;
-use underpin_resolve::{HostRoot, Root};
+use underpin_resolve::HostRoot;
 
 /// Where programs are looked for in a guest or a container.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -121,11 +121,11 @@ impl ImageBuildPlan {
         let mut added_files = args.add.iter().map(|pair| added(pair)).collect::<anyhow::Result<Vec<_>>>()?;
         added_files.extend(built.as_ref().map(|built| (built.rest.clone(), PathBuf::from("/"))));
         let root = sysroot.clone().map_or_else(HostRoot::new, HostRoot::sysroot);
-        let below = sysroot.as_deref().map(|folder| Below { folder, root: &root });
-        let found = programs.iter().map(|name| program(name, below.as_ref())).collect::<anyhow::Result<Vec<_>>>()?;
+        let below = sysroot.as_deref().map(|folder| (folder, &root));
+        let found = programs.iter().map(|name| program(name, below)).collect::<anyhow::Result<Vec<_>>>()?;
         let (programs, files): (Vec<PathBuf>, Vec<PathBuf>) = found.into_iter().unzip();
         let contents = is_container.then(|| Contents::new(&args, &files, sysroot.as_deref())).transpose()?;
-        let mut included_files = included(&args.include, below.as_ref())?;
+        let mut included_files = included(&args.include, below)?;
         included_files.extend(contents.iter().flat_map(|contents| contents.included.iter().cloned()));
         let around = contents.as_ref().map(|contents| Around::Container(contents.surroundings.clone()));
         let recipe = Recipe {
@@ -247,26 +247,20 @@ fn folder(path: &Path) -> anyhow::Result<PathBuf> {
     Ok(found)
 }
 
-/// A system below a folder.
-struct Below<'a> {
-    folder: &'a Path,
-    root: &'a HostRoot,
-}
+/// A system below a folder: the folder, and its files.
+type Below<'a> = (&'a Path, &'a HostRoot);
 
-impl Below<'_> {
-    /// Where a path of the system is on this machine, its links followed within the system; `None` if it is not there.
-    fn find(&self, path: &Path) -> Option<PathBuf> {
-        let inside = Path::new("/").join(path.strip_prefix("/").unwrap_or(path));
-        let real = self.root.real_path(inside.as_os_str().as_bytes().into()).ok()?;
-        Some(self.folder.join(OsStr::from_bytes(real.trim_start_with(|letter| letter == '/'))))
-    }
+/// Where a path of a system is on this machine, its links followed within the system; `None` if it is not there.
+fn find(root: &HostRoot, path: &Path) -> Option<PathBuf> {
+    let inside = Path::new("/").join(path);
+    root.locate(inside.as_os_str().as_bytes().into()).ok().filter(|file| file.exists())
 }
 
 /// A program as it was given, and its file: with a sysroot, a path inside it (`/usr/bin/app`) or one from here.
-fn program(name: &Path, below: Option<&Below<'_>>) -> anyhow::Result<(PathBuf, PathBuf)> {
-    let inside = below.and_then(|below| {
-        let given = below.folder.join(name.strip_prefix("/").unwrap_or(name));
-        below.find(name).filter(|file| file.is_file()).map(|file| (given, file))
+fn program(name: &Path, below: Option<Below<'_>>) -> anyhow::Result<(PathBuf, PathBuf)> {
+    let inside = below.and_then(|(folder, root)| {
+        let given = folder.join(name.strip_prefix("/").unwrap_or(name));
+        find(root, name).filter(|file| file.is_file()).map(|file| (given, file))
     });
     let (given, file) = match inside {
         Some(found) => found,
@@ -296,13 +290,12 @@ fn refuse_options_of_containers(args: &ImageBuildArgs) -> anyhow::Result<()> {
 }
 
 /// Files and folders at their own paths: of this machine's system, or of the sysroot's.
-fn included(paths: &[PathBuf], below: Option<&Below<'_>>) -> anyhow::Result<Vec<Included>> {
+fn included(paths: &[PathBuf], below: Option<Below<'_>>) -> anyhow::Result<Vec<Included>> {
     let one = |path: &PathBuf| {
         let place = std::path::absolute(path).with_context(|| format!("--include {}", path.display()))?;
         let from = match below {
-            Some(below) => below
-                .find(&place)
-                .with_context(|| format!("--include {}: not in {}", path.display(), below.folder.display()))?,
+            Some((folder, root)) => find(root, &place)
+                .with_context(|| format!("--include {}: not in {}", path.display(), folder.display()))?,
             None => place.clone(),
         };
         from.metadata().with_context(|| format!("--include {}", from.display()))?;

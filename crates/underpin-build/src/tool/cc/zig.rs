@@ -68,9 +68,9 @@ const LEFT_OUT: [&str; 53] = [
     "error-unresolved-symbols",
     "no-copy-dt-needed-entries",
     "no-export-dynamic",
+    "no-undefined-version",
     // Calls within a library need no detour.
     "Bsymbolic-functions",
-    "no-undefined-version",
 ];
 
 /// The same, with a value behind `=` or as the next word.
@@ -89,8 +89,8 @@ const LETTERS_WITH_VALUE: [&str; 2] = ["-m", "-y"];
 const Z_WORDS: [&str; 6] =
     ["combreloc", "noseparate-code", "nostart-stop-gc", "pack-relative-relocs", "separate-code", "text"];
 
-/// Known to zig by another name, each with a value: the linker's, without dashes, and zig's.
-const RENAMED: [(&str, &str); 2] = [("require-defined", "-u"), ("undefined", "-u")];
+/// Known to zig as `-u`, each with a value.
+const UNDEFINED: [&str; 2] = ["require-defined", "undefined"];
 
 /// Options of compilers that zig has not and does without: it has its own linker, libgcc and search path. The others are GCC's
 /// way to optimise, or to look for faults.
@@ -275,25 +275,24 @@ impl ZigWords {
         if LEFT_OUT.contains(&name) {
             return Some(Vec::new());
         }
-        if LEFT_OUT_WITH_VALUE.contains(&name) {
-            if value.is_none() {
-                self.next = Next::LeftOut;
-            }
-            return Some(Vec::new());
-        }
-        if !self.is_library && (EXPORTED.contains(&name) || name == NOT_EXPORTED) {
-            if value.is_none() {
-                self.next = Next::LeftOut;
-            }
-            return Some(if name == NOT_EXPORTED { Vec::new() } else { vec!["--export-dynamic".to_owned()] });
-        }
         if option == "no-undefined" {
             return Some(vec!["--no-undefined".to_owned()]);
         }
         // By one dash it is Apple's -undefined, whose values are others.
-        let (_, known) =
-            RENAMED.iter().find(|(name, _)| word.starts_with(&format!("--{name}=")) || word == format!("--{name}"))?;
-        self.next = if value.is_none() { Next::Kept } else { Next::Word };
-        Some(std::iter::once(*known).chain(value).map(str::to_owned).collect())
+        if UNDEFINED.contains(&name) && word.starts_with("--") {
+            if value.is_none() {
+                self.next = Next::Kept;
+            }
+            return Some(std::iter::once("-u").chain(value).map(str::to_owned).collect());
+        }
+        let is_exported = !self.is_library && EXPORTED.contains(&name);
+        let is_left_out = LEFT_OUT_WITH_VALUE.contains(&name) || !self.is_library && name == NOT_EXPORTED;
+        if !is_exported && !is_left_out {
+            return None;
+        }
+        if value.is_none() {
+            self.next = Next::LeftOut;
+        }
+        Some(is_exported.then(|| "--export-dynamic".to_owned()).into_iter().collect())
     }
 }
