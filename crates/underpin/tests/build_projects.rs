@@ -103,6 +103,11 @@ fn makefiles_of_an_automake_that_is_not_here_are_taken_as_they_are() {
     assert!(words.contains("what Automake 1.2.3 made is older") && words.contains("autoreconf -fi"), "{words}");
     let asked = builds(&fixture, "p", &["--force", "--", "AUTOMAKE=false"]);
     assert_eq!(asked.code, Some(2), "{}", asked.stdout);
+    // What they lack may be why the build fails.
+    put(&fixture, "p/a.c", "int more(void);\nint main(void) { return more(); }\n");
+    let failed = builds(&fixture, "p", &["--force"]);
+    assert_eq!(failed.code, Some(2), "{}", failed.stdout);
+    assert!(failed.stderr.contains("\nwhat Automake 1.2.3 made is older"), "{}", failed.stderr);
 }
 
 #[test]

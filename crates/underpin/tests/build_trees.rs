@@ -282,6 +282,27 @@ fn a_program_with_a_library_of_libtools_stands_alone() {
 }
 
 #[test]
+fn makefiles_that_lack_a_source_file_are_made_again_in_the_copy() {
+    need!("make", "musl-gcc", "readelf", "autoreconf", "libtoolize", "automake");
+    let dir = Fixture::new();
+    of_libtool(&dir);
+    // As a patch of a distribution leaves it: the makefile that automake wrote knows nothing of the file.
+    let am = fs::read_to_string(dir.join("prog-1.0/Makefile.am")).unwrap();
+    dir.write("prog-1.0/Makefile.am", am.replace("prog_SOURCES = prog.c", "prog_SOURCES = \\\n\tprog.c more.c"));
+    dir.write("prog-1.0/more.c", "const char *more(void) { return \"more\"; }\n");
+    let main = "#include <stdio.h>\nconst char *word(void), *more(void);\nint main(void) { puts(word()); puts(more()); return 0; }\n";
+    dir.write("prog-1.0/prog.c", main);
+    let before = contents(&dir.join("prog-1.0"));
+    let remark = "Makefile.am names more.c, and the Makefile.in beside it does not";
+    for _ in 0..2 {
+        let said = must(&mut build(&dir, &dir.join("prog-1.0"), &["-o", "out/"])).stdout;
+        assert!(said.split_whitespace().collect::<Vec<_>>().join(" ").contains(remark), "{said}");
+        assert_eq!(says(&dir.join("out/prog")), "ran\nmore\n");
+    }
+    assert_eq!(contents(&dir.join("prog-1.0")), before);
+}
+
+#[test]
 fn configure_for_another_processor_starts_nothing_that_it_compiles() {
     need!("make", "readelf", "autoreconf", "libtoolize", "automake", "aarch64-linux-gnu-gcc", "qemu-aarch64");
     let dir = Fixture::new();

@@ -53,17 +53,18 @@ pub fn plan(folder: &Path, context: &Context<'_>, is_autoconfs: bool) -> Result<
     let mut variables = shared::variables(context);
     variables.push(shared::ceiling(&copy));
     let configure = Step::new("configure", PathBuf::from("/bin/sh"), arguments, &copy).with(variables.clone());
-    let kept = automake::kept(folder, context.words);
-    let (words, remark) = kept.map_or_else(|| (Vec::new(), None), |kept| (kept.words, Some(kept.remark)));
+    let outdated = automake::outdated(folder, context.words);
+    let words = outdated.as_ref().map_or_else(Vec::new, |outdated| outdated.words.clone());
+    let again = outdated.as_ref().and_then(|outdated| outdated.step(&copy, variables.clone()));
     let build = make::step(&copy, variables.clone(), no_manual(context).into_iter().chain(words.clone()).collect())?;
-    let mut steps = vec![configure, build.makes(copy.clone())];
+    let mut steps: Vec<Step> = again.into_iter().chain([configure, build.makes(copy.clone())]).collect();
     if is_autoconfs || listed::make::may_be_asked(&listed::make::texts(folder)) {
         steps.push(make::question(&copy, variables, words, context)?);
     }
     Ok(Planned {
         steps,
         copy: Some(Copy { from: folder.to_owned(), to: copy, with_results: false }),
-        remarks: remark.into_iter().collect(),
+        doubt: outdated.map(|outdated| outdated.remark),
         ..Planned::default()
     })
 }

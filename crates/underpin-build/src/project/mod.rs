@@ -88,6 +88,8 @@ pub struct Planned {
     pub exported: Vec<(String, String)>,
     /// What the user should know.
     pub remarks: Vec<String>,
+    /// What the user should know, and above all if a step fails.
+    pub doubt: Option<String>,
     /// Where results go if the caller is inside the project.
     pub inside: PathBuf,
 }

@@ -219,7 +219,7 @@ fn document(build: &BuildPlan) -> BuildDocument {
         claims: plan.claims.iter().map(claim).collect(),
         tools: raw(&plan.folder),
         steps: plan.steps().map(step).collect(),
-        remarks: plan.planned.remarks.clone(),
+        remarks: plan.planned.doubt.iter().chain(&plan.planned.remarks).cloned().collect(),
         programs: Vec::new(),
     }
 }

@@ -176,7 +176,8 @@ fn failure(plan: &Plan, step: &Step, end: RunEnd, log: &Path, was_shown: bool) -
     // Repeating a refused command would be refused again: then the advice is the other way.
     let said = said.to_str_lossy();
     let next = plan.project.advice(&said).unwrap_or_else(|| format!("to repeat it: {}", shell(step)));
-    let advice = underpin_build::advice(&plan.spec, &said).map_or(String::new(), |advice| format!("{advice}\n"));
+    let advice = underpin_build::advice(&plan.spec, &said);
+    let advice: String = plan.planned.doubt.iter().chain(&advice).map(|advice| format!("{advice}\n")).collect();
     format!("{} failed ({how}){told}\n{advice}{next}", step.words)
 }
 
