@@ -315,6 +315,24 @@ fn a_build_for_riscv_runs_and_says_that_musls_own_malloc_serves_it() {
 }
 
 #[test]
+fn libraries_that_meson_does_not_install_are_linked_by_zig() {
+    need!("meson", "ninja", "readelf");
+    for zig in every_zig() {
+        let dir = Fixture::new();
+        // meson makes a thin archive of such a library, where the archiver knows of them.
+        let text = "project('prog', 'c')\ninner = static_library('inner', 'inner.c')\n\
+                    outer = static_library('outer', 'outer.c', link_with: inner)\n\
+                    executable('prog', 'prog.c', link_with: outer, install: true)\n";
+        dir.write("p/meson.build", text);
+        dir.write("p/inner.c", "int inner(void) { return 40; }\n");
+        dir.write("p/outer.c", "int inner(void);\nint outer(void) { return inner() + 2; }\n");
+        dir.write("p/prog.c", "int outer(void);\nint main(void) { return outer(); }\n");
+        must(build(&dir, Some(&zig), &["p", "--cc", "zig", "--malloc", "system", "-o", "made"]));
+        assert_eq!(Output::of(&mut Command::new(dir.join("made"))).code, Some(42));
+    }
+}
+
+#[test]
 fn one_call_of_zig_compiles_several_sources_into_an_object_each() {
     let Some(zig) = every_zig().into_iter().next() else { return };
     let dir = Fixture::new();

@@ -296,7 +296,12 @@ fn expanded(
             let run = plan.portable.as_ref().map_or(&[][..], |portable| portable.run.as_slice());
             started(run, arguments).ok_or_else(|| missing("emulator"))
         }
-        Tool::Ar => plain(&plan.ar, &with_operation(arguments)).ok_or_else(|| missing("archiver")),
+        Tool::Ar => {
+            let by_zig = [&plan.cc, &plan.cxx].into_iter().flatten().any(|compiler| compiler.dialect == Dialect::Zig);
+            let arguments = with_operation(arguments);
+            let arguments = if by_zig { whole(&arguments) } else { Cow::Borrowed(&*arguments) };
+            plain(&plan.ar, &arguments).ok_or_else(|| missing("archiver"))
+        }
         Tool::Ranlib => plain(&plan.ranlib, arguments).ok_or_else(|| missing("ranlib")),
         Tool::RawLd => ld::raw(plan, arguments).ok_or_else(|| missing("linker")),
         Tool::Linker | Tool::Ld => {
@@ -315,6 +320,21 @@ fn expanded(
 fn with_operation(arguments: &[OsString]) -> Cow<'_, [OsString]> {
     let lacks = arguments.first().is_some_and(|first| first.as_encoded_bytes().ends_with(b".a"));
     if lacks { [&["rcs".into()], arguments].concat().into() } else { arguments.into() }
+}
+
+/// An archive of its members rather than of their names (`T`, `--thin`), as meson asks for whatever it does not install: zig (to
+/// 0.17) takes such a one for a linker script.
+fn whole(arguments: &[OsString]) -> Cow<'_, [OsString]> {
+    const THIN: &str = "--thin";
+    let operation = arguments.first().and_then(|first| first.to_str()).filter(|first| !first.starts_with("--"));
+    let is_thin = |operation: &str| operation.contains('T') && !operation.contains('.');
+    let shorter = operation.filter(|operation| is_thin(operation)).map(|operation| operation.replace('T', ""));
+    if shorter.is_none() && !arguments.iter().any(|word| word == THIN) {
+        return arguments.into();
+    }
+    let skip = usize::from(shorter.is_some());
+    let rest = arguments.iter().skip(skip).filter(|word| *word != THIN).cloned();
+    shorter.map(OsString::from).into_iter().chain(rest).collect()
 }
 
 /// A program with its first arguments, then those given.

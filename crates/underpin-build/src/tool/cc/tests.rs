@@ -19,10 +19,11 @@ fn compiler(dialect: Dialect) -> Compiler {
     Compiler { program: program.into(), leading: words(leading), dialect, start: words(start), end: words(end) }
 }
 
-fn line(spec: Spec, dialect: Dialect, arguments: &str) -> String {
-    let plan = ToolPlan {
+/// Of no compiler.
+fn plan(spec: Spec) -> ToolPlan {
+    ToolPlan {
         spec,
-        cc: Some(compiler(dialect)),
+        cc: None,
         cxx: None,
         ar: vec!["zig".into(), "ar".into()],
         ranlib: Vec::new(),
@@ -35,7 +36,11 @@ fn line(spec: Spec, dialect: Dialect, arguments: &str) -> String {
         portable: None,
         without_cxx: None,
         strict: None,
-    };
+    }
+}
+
+fn line(spec: Spec, dialect: Dialect, arguments: &str) -> String {
+    let plan = ToolPlan { cc: Some(compiler(dialect)), ..plan(spec) };
     let words: Vec<OsString> = arguments.split_whitespace().map(OsString::from).collect();
     let around =
         Surroundings { folder: Path::new("/t"), linker: None, response: &|_| None, cxx_library: &|_| Vec::new() };
@@ -115,22 +120,7 @@ fn code_is_compiled_for_the_kind_of_program() {
 
 #[test]
 fn the_archiver_keeps_its_first_words() {
-    let plan = ToolPlan {
-        spec: spec(STATIC_PIE.0, STATIC_PIE.1),
-        cc: None,
-        cxx: None,
-        ar: vec!["zig".into(), "ar".into()],
-        ranlib: Vec::new(),
-        ld: Vec::new(),
-        headers: None,
-        behind: None,
-        layout: None,
-        objects: Vec::new(),
-        rust: None,
-        portable: None,
-        without_cxx: None,
-        strict: None,
-    };
+    let plan = plan(spec(STATIC_PIE.0, STATIC_PIE.1));
     let around =
         Surroundings { folder: Path::new("/t"), linker: None, response: &|_| None, cxx_library: &|_| Vec::new() };
     let invocation = invoke(&plan, Tool::Ar, &["rcs".into(), "a.a".into()], around).unwrap();
@@ -139,6 +129,32 @@ fn the_archiver_keeps_its_first_words() {
     assert_eq!(without.arguments, ["ar", "rcs", "liba.a", "a.o"]);
     let refused = invoke(&plan, Tool::Cc, &[], around).unwrap_err().to_string();
     assert!(refused.contains("no C compiler for musl+mimalloc"), "{refused}");
+}
+
+#[test]
+fn an_archive_for_zig_has_its_members_in_it() {
+    let of = |dialect, words: &str| {
+        let mut plan = plan(spec(STATIC_PIE.0, STATIC_PIE.1));
+        plan.cc = Some(compiler(dialect));
+        let words: Vec<OsString> = words.split_whitespace().map(OsString::from).collect();
+        let around =
+            Surroundings { folder: Path::new("/t"), linker: None, response: &|_| None, cxx_library: &|_| Vec::new() };
+        let words = invoke(&plan, Tool::Ar, &words, around).unwrap().arguments;
+        words.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+    };
+    for (asked, becomes) in [
+        ("csrDT lib.a T.o", "ar csrD lib.a T.o"),
+        ("-rcT lib.a a.o", "ar -rc lib.a a.o"),
+        ("--thin rcs lib.a a.o", "ar rcs lib.a a.o"),
+        ("rcs --thin lib.a a.o", "ar rcs lib.a a.o"),
+        ("rcs libT.a T", "ar rcs libT.a T"),
+        ("libT.a a.o", "ar rcs libT.a a.o"),
+        ("--help", "ar --help"),
+        ("", "ar"),
+    ] {
+        assert_eq!(of(Dialect::Zig, asked), becomes, "{asked}");
+    }
+    assert_eq!(of(Dialect::Own, "csrDT lib.a a.o"), "ar csrDT lib.a a.o");
 }
 
 #[test]
