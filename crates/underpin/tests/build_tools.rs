@@ -184,6 +184,7 @@ const OF_MAKEFILES: &[&str] = &[
     "-Wl,--no-export-dynamic",
     "-Wl,--undefined=main",
     "-Wl,--require-defined=main",
+    "-Wl,-O1 -Wl,--hash-style=gnu",
     "-Wl,--no-keep-memory,--reduce-memory-overheads,--stats",
     "-Wl,--no-relax",
     "-Wl,--warn-common,--warn-once,--no-warn-mismatch,--no-warn-rwx-segments,--no-warn-execstack",

@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use std::mem;
 
 /// Options without which the same program is made, without their dashes. Each may have a value behind `=`.
-const LEFT_OUT: [&str; 53] = [
+const LEFT_OUT: [&str; 57] = [
     // Words for a person.
     "cref",
     "demangle",
@@ -42,6 +42,10 @@ const LEFT_OUT: [&str; 53] = [
     "pic-executable",
     "pie",
     // How a linker works, not what it makes.
+    "O0",
+    "O1",
+    "O2",
+    "O3",
     "lto-O0",
     "lto-O1",
     "lto-O2",
