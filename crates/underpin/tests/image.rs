@@ -31,7 +31,8 @@ fn fixture() -> Fixture {
     dir.write("x.c", "int x(void){return 42;}");
     dir.write(
         "main.c",
-        "#include <stdio.h>\nint x(void);\nint main(int c, char **v){ printf(\"%d %s\\n\", x(), c > 1 ? v[1] : \"\"); \
+        "#include <pthread.h>\n#include <stdio.h>\nint x(void);\nstatic void *end(void *p){ pthread_exit(p); }\n\
+         int main(int c, char **v){ pthread_t t; pthread_create(&t, 0, end, 0); pthread_join(t, 0); printf(\"%d %s\\n\", x(), c > 1 ? v[1] : \"\"); \
          FILE *f = fopen(\"/tmp/out\", \"w\"); fputs(\"made\", f); fclose(f); return x(); }",
     );
     dir.mkdir("own");
@@ -66,6 +67,39 @@ fn a_plan_shows_the_closure_and_fetches_and_writes_nothing() {
     assert!(names.iter().any(|name| name.ends_with("/libc.so.6")), "{names:?}");
     assert!(names.iter().any(|name| name.contains("/ld-linux")), "{names:?}");
     assert!(!dir.join("out").exists() && !dir.join("cache/underpin/image").exists());
+}
+
+#[test]
+fn what_glibc_opens_to_unwind_a_stack_is_there_or_said_to_be_missing() {
+    need!("cc");
+    let dir = fixture();
+    let plan = |words: &[&str]| {
+        let output = image(&dir, [&["build", "-o", "out", "--dry-run", "--json"], words].concat());
+        assert_eq!(output.code, Some(0), "{}", output.stderr);
+        json(&output)
+    };
+    let document = plan(&["app"]);
+    let found = names(&document).into_iter().find(|name| name.ends_with("/libgcc_s.so.1"));
+    assert!(found.is_some() && document["remarks"] == Value::from(Vec::<String>::new()), "{document}");
+    assert!(!plan(&["static"]).to_string().contains("libgcc_s"), "a static program has it linked in");
+    // The same files as another system, without the library.
+    for file in document["files"].as_array().unwrap() {
+        let (path, from) = (file["path"].as_str().unwrap(), file["from"].as_str());
+        if let Some(from) = from.filter(|_| Some(path) != found.as_deref()) {
+            let to = dir.join("root").join(&path[1..]);
+            fs::create_dir_all(to.parent().unwrap()).unwrap();
+            fs::copy(from, to).unwrap();
+        }
+    }
+    let app = document["command"].as_str().unwrap();
+    let without = plan(&["--root", "root", app]);
+    assert!(!names(&without).iter().any(|name| name.ends_with("/libgcc_s.so.1")), "{without}");
+    let remarks = without["remarks"].as_array().unwrap();
+    let said = remarks.first().and_then(Value::as_str).unwrap();
+    assert!(
+        remarks.len() == 1 && said.contains("calls pthread_exit(3) (byte ") && said.contains("libgcc-s1"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -12,7 +12,7 @@ mod started;
 mod stores;
 
 pub use extras::{Extra, ExtraKind};
-pub use needs::{Need, Subject, needs_of};
+pub use needs::{Need, Subject, needs_of, unwinder_of};
 pub(crate) use objects::Objects;
 pub use objects::{Known, Object};
 pub(crate) use stores::{account, spellings};

@@ -94,16 +94,17 @@ pub fn needs_of(subject: &Subject<'_>) -> Vec<Need> {
         let charsets = called(LackKind::Charset, &[program], &["iconv_open"], false);
         out.extend(charsets.map(|need| Need { paths: charset_folders(subject.objects), ..need }));
         out.extend(called(LackKind::Locale, &own, &["setlocale", "newlocale"], true));
-        if !program.is_static() {
-            out.extend(unwinder(program, &own));
-        }
     }
+    out.extend(unwinder_of(subject));
     out
 }
 
-/// What glibc opens to unwind a stack.
-fn unwinder(program: &Object, own: &[&Object]) -> Option<Need> {
-    let weak = || called(LackKind::Unwinder, own, &[UNWINDING.as_slice(), &[BACKTRACE]].concat(), true);
+/// What glibc opens to unwind a stack, and ends the program without: of all needs the one that only imports show.
+#[must_use]
+pub fn unwinder_of(subject: &Subject<'_>) -> Option<Need> {
+    let program = subject.objects.first().filter(|program| subject.is_glibc && !program.is_static())?;
+    let own: Vec<&Object> = subject.objects.iter().map(Rc::as_ref).filter(|object| !object.is_runtime()).collect();
+    let weak = || called(LackKind::Unwinder, &own, &[UNWINDING.as_slice(), &[BACKTRACE]].concat(), true);
     called(LackKind::Unwinder, &[program], &UNWINDING, false).or_else(weak)
 }
 

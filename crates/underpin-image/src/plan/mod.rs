@@ -42,7 +42,8 @@ pub struct Recipe {
 /// What an image has besides its programs and what was added.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Around {
-    /// A machine: a first process of ours, and the directories that it mounts the kernel's file systems on.
+    /// A machine: a first process of ours, the directories that it mounts the kernel's file systems on, and what ends programs
+    /// if it is missing.
     Machine,
     /// A container, whose runtime is all that: an account without rights, a folder for temporary files, and what the programs
     /// are known to open.
@@ -190,7 +191,11 @@ impl Plan {
         planner.close_included()?;
         let known = match &recipe.around {
             Around::Container(surroundings) => needs::provide(&mut planner, &programs, surroundings)?,
-            Around::Machine => planner.usual_files().map(|()| Known::default())?,
+            Around::Machine => {
+                planner.usual_files()?;
+                needs::complete(&mut planner, &programs)?;
+                Known::default()
+            }
         };
         planner.confirm(&programs)?;
         let Some(command) = programs.first().cloned() else { return Err(ImageError::NoProgram) };

@@ -4,7 +4,7 @@
 use super::planner::{Planner, closure};
 use super::{Because, Included, Source, Surroundings};
 use crate::ImageError;
-use crate::doctor::{Known, LackKind, Need, Objects, Subject, needs_of, spellings};
+use crate::doctor::{Known, LackKind, Need, Objects, Subject, needs_of, spellings, unwinder_of};
 use crate::root::GuestRoot;
 use crate::tree::{Content, Entry};
 use bstr::BString;
@@ -39,13 +39,30 @@ const SERVICES: &str = "/etc/nsswitch.conf";
 const SERVICES_TEXT: &[u8] = b"passwd: files\ngroup: files\nhosts: files dns\n";
 const LOCALES: &str = "/usr/lib/locale";
 
+/// Adds to a machine what ends its programs if it is missing: what glibc unwinds a stack with. A sentence where there is none.
+pub(super) fn complete(planner: &mut Planner<'_>, programs: &[PathBuf]) -> Result<(), ImageError> {
+    let facts = Facts::new(planner, programs, &|subject| unwinder_of(subject).into_iter().collect())?;
+    let mut provider = Provider { planner, surroundings: &Surroundings::default(), libc: facts.libc };
+    for need in &facts.needs {
+        provider.serve(need)?;
+        if !need.is_weak && !provider.has_unwinder() {
+            let why = words("it", need);
+            let remark = format!(
+                "{UNWINDER} is not in the image, and glibc aborts a program without it ({why}): add it (recipe libgcc; Debian: libgcc-s1)"
+            );
+            provider.planner.remarks.push(remark);
+        }
+    }
+    Ok(())
+}
+
 /// Adds what the programs and the included files need, unless it is there or left out. The files that were searched for it.
 pub(super) fn provide(
     planner: &mut Planner<'_>,
     programs: &[PathBuf],
     surroundings: &Surroundings,
 ) -> Result<Known, ImageError> {
-    let facts = Facts::new(planner, programs)?;
+    let facts = Facts::new(planner, programs, &needs_of)?;
     let mut provider = Provider { planner, surroundings, libc: facts.libc };
     for need in &facts.needs {
         provider.serve(need)?;
@@ -73,7 +90,11 @@ struct Libc {
 }
 
 impl Facts {
-    fn new(planner: &Planner<'_>, programs: &[PathBuf]) -> Result<Facts, ImageError> {
+    fn new(
+        planner: &Planner<'_>,
+        programs: &[PathBuf],
+        look: &dyn Fn(&Subject<'_>) -> Vec<Need>,
+    ) -> Result<Facts, ImageError> {
         let root = GuestRoot { tree: &planner.tree, host: None };
         let objects = Objects::new(&root, Known::default());
         let mut facts = Facts::default();
@@ -93,14 +114,14 @@ impl Facts {
                 };
             }
             let version = closure.loader.version;
-            facts.take(needs_of(&Subject { program: &closure.program, objects: &mapped, is_glibc, version }));
+            facts.take(look(&Subject { program: &closure.program, objects: &mapped, is_glibc, version }));
         }
         // A module alone shows most of what it opens; where certificates are is in the libraries that it calls.
         for path in &planner.included {
             let name: BString = path.as_os_str().as_bytes().into();
             let Some(module) = objects.get(name.as_ref()) else { continue };
             let version = facts.libc.version;
-            let of = |objects: &[_]| needs_of(&Subject { program: &name, objects, is_glibc, version });
+            let of = |objects: &[_]| look(&Subject { program: &name, objects, is_glibc, version });
             let mut needs = of(&[module]);
             if needs.iter().any(|need| need.kind == LackKind::Certificates) {
                 let closure = closure(&planner.tree, None, path)?;
@@ -257,15 +278,20 @@ impl Provider<'_, '_> {
 
     /// Where the loader finds it for glibc: beside the C library, or in another of its folders.
     fn unwinder(&mut self, because: Because) -> Result<(), ImageError> {
-        let folders = self.libc.folder().into_iter().chain(self.libc.folders.iter().map(PathBuf::as_path));
-        let places: Vec<PathBuf> = folders.map(|folder| folder.join(UNWINDER)).collect();
-        if places.iter().any(|place| self.planner.is_there(place)) {
-            return Ok(());
-        }
-        match places.into_iter().find(|place| self.planner.on_host(place).exists()) {
+        let there = self.unwinders().into_iter().find(|place| self.planner.on_host(place).exists());
+        match there.filter(|_| !self.has_unwinder()) {
             Some(place) => self.include(&place, because),
             None => Ok(()),
         }
+    }
+
+    fn has_unwinder(&self) -> bool {
+        self.unwinders().iter().any(|place| self.planner.is_there(place))
+    }
+
+    fn unwinders(&self) -> Vec<PathBuf> {
+        let folders = self.libc.folder().into_iter().chain(self.libc.folders.iter().map(PathBuf::as_path));
+        folders.map(|folder| folder.join(UNWINDER)).collect()
     }
 
     /// A folder that a variable names.
