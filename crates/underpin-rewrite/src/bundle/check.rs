@@ -8,8 +8,10 @@ use super::{BundleError, hooks};
 use crate::files::{Bindings, Disagreement};
 use bstr::{BString, ByteSlice, ByteVec};
 use serde::Serialize;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
+use std::time::Duration;
 use underpin_elf::Machine;
 use underpin_resolve::LoaderKind;
 use underpin_sys::{QUESTION_LIMIT, answer};
@@ -49,14 +51,21 @@ pub fn check(plan: &BundlePlan, entry: &Path) -> Result<BundleCheck, BundleError
 
 /// Runs a command without variables and returns the lines that it prints.
 fn lines(command: &mut Command) -> Result<Vec<BString>, BundleError> {
-    let shown = format!("{}", command.get_program().to_string_lossy());
-    let output = answer(command, QUESTION_LIMIT)
-        .map_err(|error| BundleError::Judge(format!("{shown} cannot be started: {error}")))?;
+    let output = asked(command, QUESTION_LIMIT)?;
     if !output.status.success() {
-        let said = output.stderr.to_str_lossy();
+        let (shown, said) = (command.get_program().to_string_lossy(), output.stderr.to_str_lossy());
         return Err(BundleError::Judge(format!("{shown} ended with {}: {}", output.status, said.trim())));
     }
     Ok(output.stdout.lines().map(BString::from).collect())
+}
+
+/// What a loader answers. That it never ends is another sentence than that it cannot be started.
+fn asked(command: &mut Command, limit: Duration) -> Result<Output, BundleError> {
+    answer(command, limit).map_err(|error| match error.kind() {
+        // The error names the program and the limit.
+        io::ErrorKind::TimedOut | io::ErrorKind::FileTooLarge => BundleError::NoAnswer(error.to_string()),
+        _ => BundleError::Judge(format!("{} cannot be started: {error}", command.get_program().to_string_lossy())),
+    })
 }
 
 /// The path in a line `name => path (0x...)` or `path (0x...)`; `None` for the kernel's vdso.
@@ -76,8 +85,7 @@ pub(super) fn compare(separate: &Separate, entry: &Path, merged: &Path) -> Resul
     let ask = |entry: &Path| -> Result<Bindings, BundleError> {
         let variables = [("LD_TRACE_LOADED_OBJECTS", "1"), ("LD_WARN", "yes"), ("LD_BIND_NOW", "1")];
         let mut command = Command::new(entry);
-        let output = answer(command.env_clear().envs(variables).env("LD_DEBUG", "bindings"), QUESTION_LIMIT);
-        let output = output.map_err(|error| BundleError::Judge(format!("it cannot be started: {error}")))?;
+        let output = asked(command.env_clear().envs(variables).env("LD_DEBUG", "bindings"), QUESTION_LIMIT)?;
         Ok(Bindings::of_names(entry, &output.stdout, &output.stderr))
     };
     let (before, after) = (ask(entry)?, ask(merged)?);
@@ -153,4 +161,18 @@ fn musl(plan: &BundlePlan, entry: &Path) -> Result<BundleCheck, BundleError> {
 
 fn resolved(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loader_without_an_answer_is_told_from_one_that_cannot_be_started() {
+        let said = |command: &mut Command| asked(command, Duration::from_millis(50)).unwrap_err().to_string();
+        let late = said(Command::new("sleep").arg("60"));
+        assert!(late.contains("gives no answer, so the bundle was removed: sleep took longer than"), "{late}");
+        let absent = said(&mut Command::new("/nowhere/program"));
+        assert!(absent.contains("rejects it, so it was removed: /nowhere/program cannot be started"), "{absent}");
+    }
 }

@@ -115,6 +115,9 @@ pub enum BundleError {
     /// The loader maps something other than what was bundled.
     #[error("the bundle's own loader rejects it, so it was removed: {0}")]
     Judge(String),
+    /// The loader did not say what it maps.
+    #[error("the bundle's own loader gives no answer, so the bundle was removed: {0}")]
+    NoAnswer(String),
 }
 
 impl BundleError {

@@ -163,6 +163,7 @@ impl Temporary {
 
     /// An error that names the target: the user did not ask for the temporary place, which is gone by then.
     fn hidden_in(&self, error: BundleError, target: &Path) -> BundleError {
+        let shown = |said: &str| said.replace(&*self.path.to_string_lossy(), &target.to_string_lossy());
         match error {
             BundleError::Write { path, error } => {
                 let path = match path.strip_prefix(&self.path) {
@@ -172,10 +173,8 @@ impl Temporary {
                 };
                 BundleError::Write { path, error }
             }
-            BundleError::Judge(said) => {
-                let (temporary, target) = (self.path.to_string_lossy(), target.to_string_lossy());
-                BundleError::Judge(said.replace(&*temporary, &target))
-            }
+            BundleError::Judge(said) => BundleError::Judge(shown(&said)),
+            BundleError::NoAnswer(said) => BundleError::NoAnswer(shown(&said)),
             other => other,
         }
     }
