@@ -356,3 +356,18 @@ fn a_place_that_cannot_take_the_result_is_refused_before_anything_is_compiled() 
         );
     }
 }
+
+#[test]
+fn meson_finds_that_clang_compiles_for_another_processor() {
+    need!("meson", "ninja", "clang", "ld.lld", "readelf", "aarch64-linux-gnu-gcc", "qemu-aarch64");
+    let dir = Fixture::new();
+    // meson makes errors of clang's warnings that an option was not used, where it only compiles.
+    let text = "project('prog', 'c')\nassert(meson.get_compiler('c').has_header('stdio.h'))\n\
+                executable('prog', 'prog.c', install: true)\n";
+    dir.write("p/meson.build", text);
+    dir.write("p/prog.c", "#include <stdio.h>\nint main(void) { puts(\"ran\"); return 0; }\n");
+    let mut command = underpin(["build", "--as", "glibc:static", "--target", "aarch64", "--cc", "clang"]);
+    command.arg(dir.join("p")).args(["-o", "prog"]).env("XDG_CACHE_HOME", dir.join("cache")).current_dir(dir.path());
+    must(&mut command);
+    assert_eq!(Output::of(Command::new("qemu-aarch64").arg(dir.join("prog"))).stdout, "ran\n");
+}

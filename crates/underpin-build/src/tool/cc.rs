@@ -1,6 +1,6 @@
 //! `cc` and `c++`: what a build system asks of a compiler, in the dialect of the one available.
 
-use super::options::{Purpose, inputs, purpose};
+use super::options::{Purpose, inputs, of_links, purpose};
 use super::{
     Compiler, Dialect, Invocation, STATIC_PIE, Surroundings, Tool, ToolPlan, linkage_option, mapped, response,
 };
@@ -46,7 +46,17 @@ pub fn invoke(
         // The last that fits wins, and a project may map a folder around this one.
         line.0.extend(mapped("-ffile-prefix-map=", around.folder));
     }
-    line.finish(compiler)
+    let invocation = line.finish(compiler);
+    if purpose == Purpose::Compile && compiler.dialect != Dialect::Zig { unlinked(invocation) } else { invocation }
+}
+
+/// Without what only a link reads: a recipe's folders of libraries are with its compiler's name, and so is clang's linker.
+fn unlinked(mut invocation: Invocation) -> Invocation {
+    let left_out = of_links(&invocation.arguments);
+    invocation.first -= left_out.iter().filter(|at| **at < invocation.first).count();
+    let arguments = std::mem::take(&mut invocation.arguments).into_iter().enumerate();
+    invocation.arguments = arguments.filter(|(at, _)| !left_out.contains(at)).map(|(_, word)| word).collect();
+    invocation
 }
 
 /// One call for each source of a compilation. `zig cc -c a.c b.c` (0.15) makes a single `a.o` of both, and with `-S` nothing at

@@ -75,6 +75,18 @@ pub fn inputs(arguments: &[OsString]) -> Vec<usize> {
     words(arguments).filter(|(_, word)| matches!(word, Word::Input)).map(|(at, _)| at).collect()
 }
 
+/// Where the words stand that only a link reads, with their values. GCC passes over them where it only compiles; clang warns of each,
+/// and meson makes an error of that warning.
+pub fn of_links(arguments: &[OsString]) -> Vec<usize> {
+    let is_so = |word: &str| word == "-s" || ["-L", "-Wl,", "-fuse-ld="].iter().any(|start| word.starts_with(start));
+    let places = words(arguments).filter_map(|(at, word)| match word {
+        Word::Option("-L" | "-Xlinker") => Some(at..at + 2),
+        Word::Option(word) if is_so(word) => Some(at..at + 1),
+        _ => None,
+    });
+    places.flatten().collect()
+}
+
 enum Word<'a> {
     Option(&'a str),
     Input,

@@ -119,6 +119,23 @@ fn code_is_compiled_for_the_kind_of_program() {
 }
 
 #[test]
+fn what_only_a_link_reads_is_no_part_of_a_compilation() {
+    let links = "-s -L/l -L /m -Wl,-rpath-link,/l -Xlinker -s -fuse-ld=lld";
+    let dynamic = spec(CLibrary::Glibc(None), Linkage::Dynamic);
+    let of = |dialect, end: &str| line(dynamic, dialect, &format!("{links} -MF -s -I -L -O2 {end}"));
+    assert_eq!(of(Dialect::Own, "-c a.c"), "gcc -fPIE -MF -s -I -L -O2 -c a.c");
+    assert!(of(Dialect::Own, "a.c").contains(links) && of(Dialect::Own, "-shared a.o").contains(links));
+    let mut clang = compiler(Dialect::Own);
+    clang.leading = ["--target=aarch64-linux-gnu", "-fuse-ld=lld"].map(str::to_owned).to_vec();
+    let plan = ToolPlan { cc: Some(clang), ..plan(dynamic) };
+    let around =
+        Surroundings { folder: Path::new("/t"), linker: None, response: &|_| None, cxx_library: &|_| Vec::new() };
+    let compiled = invoke(&plan, Tool::Cc, &["-c".into(), "a.c".into()], around).unwrap();
+    assert_eq!(compiled.arguments, ["--target=aarch64-linux-gnu", "-fPIE", "-c", "a.c"]);
+    assert_eq!(compiled.first, 1);
+}
+
+#[test]
 fn the_archiver_keeps_its_first_words() {
     let plan = plan(spec(STATIC_PIE.0, STATIC_PIE.1));
     let around =
