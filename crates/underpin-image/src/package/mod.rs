@@ -5,6 +5,7 @@
 //! there: a run that is killed leaves a work folder, and the next run begins that package again.
 
 mod build;
+mod compiler;
 mod key;
 mod log;
 mod schedule;
@@ -12,6 +13,7 @@ mod stage;
 mod steps;
 mod unpack;
 
+pub use compiler::compiler_recipes;
 pub use key::{digest, keys};
 pub use schedule::{Event, build_all};
 pub use stage::{Rooted, beside, kept_root, root};

@@ -68,7 +68,7 @@ fn parent(path: &Path) -> Result<(), ImageError> {
 }
 
 /// Files and links below a folder, sorted.
-fn walk(folder: &Path) -> Result<Vec<PathBuf>, ImageError> {
+pub(super) fn walk(folder: &Path) -> Result<Vec<PathBuf>, ImageError> {
     let (mut folders, mut all) = (vec![folder.to_owned()], Vec::new());
     while let Some(current) = folders.pop() {
         for entry in fs::read_dir(&current).map_err(ImageError::io(&current))? {
@@ -89,7 +89,7 @@ fn walk(folder: &Path) -> Result<Vec<PathBuf>, ImageError> {
 ///
 /// # Errors
 /// If the package's folder cannot be read.
-fn of_image(package: &Package) -> Result<Vec<PathBuf>, ImageError> {
+pub(super) fn of_image(package: &Package) -> Result<Vec<PathBuf>, ImageError> {
     let globs = &package.recipe.image;
     let mut all = walk(&package.stage)?;
     all.retain(|path| {

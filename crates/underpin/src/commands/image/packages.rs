@@ -11,7 +11,7 @@ use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
 use underpin_image::image::{Locked, ManifestChange, ManifestPackage, ManifestSource};
 use underpin_image::layer::Layers;
-use underpin_image::package::{Event, Package, build_all, kept_root};
+use underpin_image::package::{Event, Package, build_all, compiler_recipes, kept_root};
 use underpin_image::recipe::{Given, Origin, RecipeError, Resolved, Source, System};
 use underpin_image::sources::LayerFiles;
 use underpin_image::store::{Access, Store};
@@ -22,8 +22,11 @@ use underpin_report::text;
 /// What was asked for by name.
 struct Wanted {
     target: Target,
+    libc: LibcName,
     /// The packages of the image itself, in their order.
     names: Vec<Given<String>>,
+    /// Those, and what every image of this C library has.
+    all: Vec<Given<String>>,
     /// All of them and what they need.
     recipes: Vec<Resolved>,
     command: Option<Given<String>>,
@@ -40,7 +43,7 @@ pub fn run(args: ImageBuildArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
     let files = LayerFiles::read(&args.layer)?;
     let layers = Layers::of(files.layers())?;
     let toolbox = Toolbox::new(libc, args.target.as_deref(), args.toolchain, &layers)?;
-    let wanted = Wanted::new(&args.programs, &layers, files, libc, &toolbox)?;
+    let mut wanted = Wanted::new(&args.programs, &layers, files, libc, &toolbox)?;
     if args.dry_run {
         let document = planned(&wanted, &args);
         if args.display.json {
@@ -52,7 +55,7 @@ pub fn run(args: ImageBuildArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
     }
     let store = image_store()?;
     let access = if args.offline { Access::Offline } else { Access::Online };
-    let packages = packages(&wanted.recipes, &toolbox, &store, access)?;
+    let packages = wanted.packages(&layers, &toolbox, &store, access)?;
     let built = wanted.rooted(&packages, &toolbox, &store)?;
     build::run(&ImageBuildPlan::new(args, Some(built))?, screen)
 }
@@ -81,9 +84,9 @@ impl Prepared {
         let files = LayerFiles::read(layers)?;
         let layers = Layers::of(files.layers())?;
         let toolbox = Toolbox::new(libc, Some(target.name()), toolchain, &layers)?;
-        let wanted = Wanted::new(names, &layers, files, libc, &toolbox)?;
+        let mut wanted = Wanted::new(names, &layers, files, libc, &toolbox)?;
         let store = image_store()?;
-        let packages = packages(&wanted.recipes, &toolbox, &store, access)?;
+        let packages = wanted.packages(&layers, &toolbox, &store, access)?;
         Ok(Prepared { toolbox, wanted, packages, store })
     }
 
@@ -160,7 +163,31 @@ impl Wanted {
             all.push(of_command_line(UNWINDER));
             recipes = layers.closure(&all, &toolbox.selection)?;
         }
-        Ok(Wanted { target: toolbox.target, names, recipes, command, files })
+        Ok(Wanted { target: toolbox.target, libc, names, all, recipes, command, files })
+    }
+
+    /// Fetches and builds all of them, and then the compiler's own libraries that the results turn out to load. With musl those are
+    /// linked in.
+    fn packages(
+        &mut self,
+        layers: &Layers,
+        toolbox: &Toolbox,
+        store: &Store,
+        access: Access,
+    ) -> anyhow::Result<Vec<Package>> {
+        let made = packages(&self.recipes, toolbox, store, access)?;
+        if self.libc != LibcName::Glibc {
+            return Ok(made);
+        }
+        let found = compiler_recipes(&made)?;
+        let known = found.into_iter().filter(|name| layers.recipe(name).is_some());
+        let more: Vec<Given<String>> = known.map(of_command_line).collect();
+        if more.is_empty() {
+            return Ok(made);
+        }
+        self.all.extend(more);
+        self.recipes = layers.closure(&self.all, &toolbox.selection)?;
+        packages(&self.recipes, toolbox, store, access)
     }
 
     /// The root file system, and what the image and its documents say about it.
