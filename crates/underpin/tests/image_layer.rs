@@ -124,3 +124,42 @@ fn an_image_of_a_program_in_rust_has_gccs_library_on_glibc_and_no_other_has() {
     assert_eq!(packages("foolsgold", "musl"), ["foolsgold"]);
     assert_eq!(packages("dash", "glibc"), ["dash", "glibc"]);
 }
+
+#[test]
+fn a_program_has_the_compilers_libraries_that_it_turns_out_to_load() {
+    need!("c++", "make", "patch", "qemu-system-x86_64");
+    if !cfg!(target_arch = "x86_64") {
+        return;
+    }
+    let dir = fixture();
+    fs::remove_file(dir.join("my-layer/hello_1.*.append.toml")).unwrap();
+    let cxx = "#include <iostream>\n#include <stdexcept>\n#include <string>\nint main() {\n\
+               try { std::string().at(1); } catch (const std::out_of_range &) { std::cout << \"caught\" << std::endl; }\n}\n";
+    let exits = "#include <pthread.h>\n#include <stdio.h>\nstatic void *end(void *value) { pthread_exit(value); }\n\
+                 int main(void) {\npthread_t thread;\npthread_create(&thread, 0, end, 0);\nreturn pthread_join(thread, 0) || puts(\"exited\") < 0;\n}\n";
+    let glibc = ["build", "hello", "--libc", "glibc", "--target", "qemu-x86_64", "--toolchain", "gcc"];
+    for (compiler, source, said, more) in [
+        ("CC", SOURCE, "hello, nobody\n", &[][..]),
+        ("CC", exits, "exited\n", &["libgcc"]),
+        ("CXX", cxx, "caught\n", &["libgcc", "libstdc++"]),
+    ] {
+        dir.write("my-layer/hello-src/hello.c", source);
+        let language = if compiler == "CXX" { "-x c++ " } else { "" };
+        dir.write(
+            "my-layer/hello-src/Makefile",
+            format!("hello: hello.c\n\t$({compiler}) {language}-o hello hello.c\n"),
+        );
+        let output = image(&dir, &[&glibc[..], &["-o", "out", "--json"]].concat());
+        if output.code != Some(0) {
+            assert!(output.stderr.contains("Debian") && !all_required(), "{}", output.stderr);
+            return skip(&output.stderr);
+        }
+        let document: Value = serde_json::from_str(&output.stdout).unwrap();
+        let packages = document["packages"].as_array().unwrap().iter();
+        let names: Vec<&str> = packages.map(|package| package["name"].as_str().unwrap()).collect();
+        assert_eq!(names, [&["hello", "glibc"], more].concat(), "{said}");
+        let mut run = underpin(["image", "run", "out", "--kvm", "off"]);
+        let ran = Output::of(run.current_dir(dir.path()).env("XDG_CACHE_HOME", CACHE));
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), said), "{}", ran.stderr);
+    }
+}
