@@ -12,6 +12,8 @@ pub struct Outputs {
     text: String,
     made: Vec<PathBuf>,
     last_said: String,
+    /// Why the build went on without an optional step: a sentence of each that failed.
+    pub left_out: Vec<String>,
 }
 
 impl Outputs {

@@ -32,6 +32,8 @@ pub struct Step {
     pub makes: Option<PathBuf>,
     /// It may take minutes the first time, without any output.
     pub slow: bool,
+    /// The build goes on without it if it fails, with the sources as they were.
+    pub optional: bool,
 }
 
 impl Step {
@@ -47,6 +49,7 @@ impl Step {
             captured: false,
             makes: None,
             slow: false,
+            optional: false,
         }
     }
 

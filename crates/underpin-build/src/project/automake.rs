@@ -36,7 +36,11 @@ impl Outdated {
     /// The command that makes them again, in the copy.
     pub fn step(&self, copy: &Path, variables: Vec<(String, String)>) -> Option<Step> {
         let program = self.again.clone()?;
-        Some(Step::new("autoreconf", program, vec!["-fi".to_owned()], copy).with(variables))
+        // A macro that is not installed is left in the script as it stands, which only a shell finds.
+        let script = "\"$0\" -fi && sh -n ./configure";
+        let arguments = vec!["-c".to_owned(), script.to_owned(), program.display().to_string()];
+        let step = Step::new("autoreconf", PathBuf::from("/bin/sh"), arguments, copy).with(variables);
+        Some(Step { optional: true, ..step })
     }
 }
 
@@ -75,16 +79,16 @@ pub fn outdated(folder: &Path, words: &[String]) -> Option<Outdated> {
 fn incomplete(folder: &Path, makefile: &Path, source: &str) -> Outdated {
     let makefile = makefile.strip_prefix(folder).unwrap_or(makefile).display();
     let what = format!("{makefile} names {source}, and the Makefile.in beside it does not");
-    let programs = AGAIN.map(shared::find);
+    let (programs, words) = (AGAIN.map(shared::find), NOTHING.map(str::to_owned).to_vec());
     if let [Some(autoreconf), Some(_)] = programs {
         let remark =
-            format!("{what}: `autoreconf -fi` made configure and the makefiles again, in the copy of the sources");
-        return Outdated { again: Some(autoreconf), words: Vec::new(), remark };
+            format!("{what}: `autoreconf -fi` makes configure and the makefiles again, in the copy of the sources");
+        return Outdated { again: Some(autoreconf), words, remark };
     }
     let remark = format!(
         "{what}: built without it, since this machine cannot make the makefiles again (`apt-get install autoconf automake libtool`)"
     );
-    Outdated { again: None, words: NOTHING.map(str::to_owned).to_vec(), remark }
+    Outdated { again: None, words, remark }
 }
 
 /// A file that a `Makefile.am` compiles and the makefile made of it has never heard of.
@@ -222,7 +226,7 @@ mod tests {
         let lacking = outdated(folder.path(), &[]).unwrap();
         assert!(lacking.remark.contains("sub/Makefile.am names d/b.cc, and"), "{}", lacking.remark);
         let can = AGAIN.iter().all(|name| shared::find(name).is_some());
-        assert_eq!((lacking.again.is_some(), lacking.words.is_empty()), (can, can));
+        assert_eq!((lacking.again.is_some(), lacking.words), (can, NOTHING.map(str::to_owned).to_vec()));
         assert_eq!(words(&["AUTOMAKE=automake"]), None, "the user says what makes them");
         put("Makefile.in", "# by hand\n", 50);
         assert_eq!(words(&[]), None, "Automake did not make it");

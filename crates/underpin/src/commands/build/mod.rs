@@ -80,6 +80,7 @@ pub fn make(build: &BuildPlan) -> anyhow::Result<Option<BuildDocument>> {
         // Held until the results are in their places: another run would overwrite what is being copied.
         let Some(_lock) = lock(build)? else { return Ok(None) };
         let Some(outputs) = execute(&build.plan, build.timeout)? else { return Ok(None) };
+        document.remarks.extend(outputs.left_out.iter().cloned());
         document.remarks.extend(build.plan.manual_remark());
         deliver(build, &outputs, &mut document)?;
     }

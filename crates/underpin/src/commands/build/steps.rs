@@ -67,7 +67,18 @@ pub fn execute(plan: &Plan, timeout: Duration) -> anyhow::Result<Option<Outputs>
     let mut outputs = Outputs::default();
     for step in plan.steps() {
         let (output, log) = (plan.work.join("output"), plan.work.join("log"));
-        let Some(was_shown) = complete(plan, step, timeout, &output, &log)? else { return Ok(None) };
+        let was_shown = match complete(plan, step, timeout, &output, &log) {
+            Ok(Some(was_shown)) => was_shown,
+            Ok(None) => return Ok(None),
+            Err(error) if step.optional => {
+                let said = error.to_string();
+                let how = said.lines().next().unwrap_or_default().trim_end_matches(':');
+                outputs.left_out.push(format!("{how}: built with the sources as they were"));
+                plan.prepare()?;
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
         let text = if step.captured { fs::read(&output)?.to_str_lossy().into_owned() } else { String::new() };
         outputs.add(&text, step.makes.as_deref());
         // A step whose output is read asks a tool something: what it says beside is not about the build.
