@@ -17,13 +17,12 @@ const LIBRARIES: [(&str, &str); 2] = [("libstdc++.so.6", "libstdc++"), (UNWINDER
 ///
 /// # Errors
 /// If a package's folder cannot be read.
-pub fn compiler_recipes(packages: &[Package]) -> Result<Vec<&'static str>, ImageError> {
+pub fn compiler_recipes(packages: &[&Package]) -> Result<Vec<&'static str>, ImageError> {
     let installed = packages.iter().map(|package| walk(&package.stage)).collect::<Result<Vec<_>, _>>()?;
     let is_there = |soname: &str| installed.iter().flatten().any(|path| path.ends_with(soname));
     let mut missing: Vec<_> = LIBRARIES.into_iter().filter(|(soname, _)| !is_there(soname)).collect();
     let mut wanted = Vec::new();
     for package in packages {
-        // A build with nothing to do has them all, and reads no file.
         if missing.is_empty() {
             break;
         }

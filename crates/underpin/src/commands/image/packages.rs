@@ -179,7 +179,9 @@ impl Wanted {
         if self.libc != LibcName::Glibc {
             return Ok(made);
         }
-        let found = compiler_recipes(&made)?;
+        // The C library is most of what is there, and loads none of them.
+        let others: Vec<&Package> = made.iter().filter(|package| package.recipe.name != LIBRARY).collect();
+        let found = compiler_recipes(&others)?;
         let known = found.into_iter().filter(|name| layers.recipe(name).is_some());
         let more: Vec<Given<String>> = known.map(of_command_line).collect();
         if more.is_empty() {
