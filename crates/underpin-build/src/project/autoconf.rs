@@ -54,7 +54,7 @@ pub fn plan(folder: &Path, context: &Context<'_>, is_autoconfs: bool) -> Result<
     variables.push(shared::ceiling(&copy));
     let configure = Step::new("configure", PathBuf::from("/bin/sh"), arguments, &copy).with(variables.clone());
     let outdated = automake::outdated(folder, context.words);
-    let words = outdated.as_ref().map_or_else(Vec::new, |outdated| outdated.words.clone());
+    let words = outdated.as_ref().map_or_else(Vec::new, automake::Outdated::words);
     let again = outdated.as_ref().and_then(|outdated| outdated.step(&copy, variables.clone()));
     let build = make::step(&copy, variables.clone(), no_manual(context).into_iter().chain(words.clone()).collect())?;
     let mut steps: Vec<Step> = again.into_iter().chain([configure, build.makes(copy.clone())]).collect();

@@ -26,13 +26,16 @@ const COMPILED: [&str; 5] = ["c", "cc", "cpp", "cxx", "C"];
 pub struct Outdated {
     /// The program that makes them again before `configure` runs; without it they are taken as they are.
     pub again: Option<PathBuf>,
-    /// For make.
-    pub words: Vec<String>,
     /// What the user should know.
     pub remark: String,
 }
 
 impl Outdated {
+    /// For make, so that it does not call Automake by itself.
+    pub fn words(&self) -> Vec<String> {
+        NOTHING.map(str::to_owned).to_vec()
+    }
+
     /// The command that makes them again, in the copy.
     pub fn step(&self, copy: &Path, variables: Vec<(String, String)>) -> Option<Step> {
         let program = self.again.clone()?;
@@ -72,23 +75,22 @@ pub fn outdated(folder: &Path, words: &[String]) -> Option<Outdated> {
         "what Automake {version} made is older than what it was made of (Makefile.am, configure.ac), and this machine has {there}: \
          built with what is there; `autoreconf -fi` makes it again"
     );
-    Some(Outdated { again: None, words: NOTHING.map(str::to_owned).to_vec(), remark })
+    Some(Outdated { again: None, remark })
 }
 
 /// Makefiles without which something is missing in the program.
 fn incomplete(folder: &Path, makefile: &Path, source: &str) -> Outdated {
     let makefile = makefile.strip_prefix(folder).unwrap_or(makefile).display();
     let what = format!("{makefile} names {source}, and the Makefile.in beside it does not");
-    let (programs, words) = (AGAIN.map(shared::find), NOTHING.map(str::to_owned).to_vec());
-    if let [Some(autoreconf), Some(_)] = programs {
+    if let [Some(autoreconf), Some(_)] = AGAIN.map(shared::find) {
         let remark =
             format!("{what}: `autoreconf -fi` makes configure and the makefiles again, in the copy of the sources");
-        return Outdated { again: Some(autoreconf), words, remark };
+        return Outdated { again: Some(autoreconf), remark };
     }
     let remark = format!(
         "{what}: built without it, since this machine cannot make the makefiles again (`apt-get install autoconf automake libtool`)"
     );
-    Outdated { again: None, words, remark }
+    Outdated { again: None, remark }
 }
 
 /// A file that a `Makefile.am` compiles and the makefile made of it has never heard of.
@@ -207,7 +209,7 @@ mod tests {
         }
         let words = |more: &[&str]| {
             let more: Vec<String> = more.iter().map(|word| (*word).to_owned()).collect();
-            outdated(folder.path(), &more).map(|outdated| (outdated.words, outdated.remark))
+            outdated(folder.path(), &more).map(|outdated| (outdated.words(), outdated.remark))
         };
         assert_eq!(words(&[]), None, "nothing is outdated");
         put("sub/Makefile.am", "", 10);
@@ -226,7 +228,7 @@ mod tests {
         let lacking = outdated(folder.path(), &[]).unwrap();
         assert!(lacking.remark.contains("sub/Makefile.am names d/b.cc, and"), "{}", lacking.remark);
         let can = AGAIN.iter().all(|name| shared::find(name).is_some());
-        assert_eq!((lacking.again.is_some(), lacking.words), (can, NOTHING.map(str::to_owned).to_vec()));
+        assert_eq!((lacking.again.is_some(), lacking.words()), (can, NOTHING.map(str::to_owned).to_vec()));
         assert_eq!(words(&["AUTOMAKE=automake"]), None, "the user says what makes them");
         put("Makefile.in", "# by hand\n", 50);
         assert_eq!(words(&[]), None, "Automake did not make it");

@@ -19,6 +19,13 @@ pub struct Subject<'a> {
     pub version: Option<LibcVersion>,
 }
 
+impl<'a> Subject<'a> {
+    /// Its objects without the C library's and the compiler's.
+    fn own(&self) -> Vec<&'a Object> {
+        self.objects.iter().map(Rc::as_ref).filter(|object| !object.is_runtime()).collect()
+    }
+}
+
 /// Something that a program opens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Need {
@@ -82,7 +89,7 @@ const LOCAL_TIME: [&str; 6] = ["localtime", "localtime_r", "__localtime64_r", "t
 #[must_use]
 pub fn needs_of(subject: &Subject<'_>) -> Vec<Need> {
     let Some(program) = subject.objects.first() else { return Vec::new() };
-    let own: Vec<&Object> = subject.objects.iter().map(Rc::as_ref).filter(|object| !object.is_runtime()).collect();
+    let own = subject.own();
     let mut out = Vec::new();
     out.extend(certificates(&own, subject.objects));
     out.extend(zones(program, &own));
@@ -103,7 +110,7 @@ pub fn needs_of(subject: &Subject<'_>) -> Vec<Need> {
 #[must_use]
 pub fn unwinder_of(subject: &Subject<'_>) -> Option<Need> {
     let program = subject.objects.first().filter(|program| subject.is_glibc && !program.is_static())?;
-    let own: Vec<&Object> = subject.objects.iter().map(Rc::as_ref).filter(|object| !object.is_runtime()).collect();
+    let own = subject.own();
     let weak = || called(LackKind::Unwinder, &own, &[UNWINDING.as_slice(), &[BACKTRACE]].concat(), true);
     called(LackKind::Unwinder, &[program], &UNWINDING, false).or_else(weak)
 }
