@@ -13,6 +13,7 @@ use underpin_build::tool::{
     Compiler, FOLDER_VARIABLE, Invocation, LINKER_VARIABLE, PLAN_FILE, Strict, Surroundings, Tool, ToolPlan, apart,
     invoke, response_file,
 };
+use underpin_elf::FileSource;
 
 /// The exit status for a command that is not found, as shells have it.
 const NOT_STARTED: u8 = 127;
@@ -47,7 +48,13 @@ fn become_tool(tool: Tool, folder: &Path, plan: &[u8], arguments: &[OsString]) -
     };
     let linker = env::var_os(LINKER_VARIABLE);
     let cxx_library = |compiler: &Compiler| cxx_library(compiler, folder);
-    let around = Surroundings { folder, linker: linker.as_deref(), response: &response, cxx_library: &cxx_library };
+    let around = Surroundings {
+        folder,
+        linker: linker.as_deref(),
+        response: &response,
+        is_fixed: &is_fixed,
+        cxx_library: &cxx_library,
+    };
     let mut calls = apart(&plan, tool, arguments, &response).unwrap_or_else(|| vec![arguments.to_vec()]);
     let last = calls.pop().unwrap_or_default();
     for arguments in calls {
@@ -80,6 +87,9 @@ fn command(
     around: Surroundings<'_>,
 ) -> Result<(Command, bool), Box<dyn std::error::Error>> {
     let invocation = invoke(plan, tool, arguments, around)?;
+    if let Some(remark) = &invocation.remark {
+        crate::screen::note(remark);
+    }
     let mut command = Command::new(&invocation.program);
     match in_file(&invocation, around.folder) {
         Ok(Some(word)) => command.args(&invocation.arguments[..invocation.first]).arg(word),
@@ -149,6 +159,12 @@ fn cxx_library(compiler: &Compiler, folder: &Path) -> Vec<OsString> {
     let words: Vec<OsString> = words.collect();
     let archive = |name: &str| words.iter().find(|word| Path::new(word).file_name() == Some(OsStr::new(name))).cloned();
     ["libc++.a", "libc++abi.a"].into_iter().filter_map(archive).collect()
+}
+
+/// Whether a file is an object for a fixed address.
+fn is_fixed(file: &OsStr) -> bool {
+    let source = fs::File::open(file).and_then(FileSource::new);
+    source.is_ok_and(|source| underpin_build::tool::is_fixed(&source))
 }
 
 /// The text of a response file; `None` if there is no such file, or it is larger than any that a linker gets.

@@ -170,6 +170,24 @@ fn a_manual_that_nothing_here_can_format_keeps_no_program_back() {
     assert_eq!(ran(&fixture.join("out/prog")), "ran\n");
 }
 
+/// As x264's is for bash, and FFmpeg's and tcc's hear of a compiler by an option alone.
+#[test]
+fn a_configure_of_its_own_kind_runs_by_its_own_interpreter_and_is_told_the_tools_as_it_asks() {
+    need!("make", "musl-gcc", "readelf", "bash");
+    let fixture = Fixture::new();
+    let script = "#!/usr/local/bin/bash -e\n# --cc=CC  the compiler; --host-cc=CC; --with-ar=AR\nif [[ $1 != --cc=* || $# != 2 ]]\n\
+                  then echo \"$*\"; exit 3\nfi\necho \"$-\" | grep -q e || exit 4\n\
+                  printf 'prog: prog.c\\n\\t%s prog.c -o prog\\n' \"${1#--cc=}\" >Makefile\n";
+    put(&fixture, "p/configure", script);
+    put(&fixture, "p/prog.c", PROGRAM);
+    let output = builds(&fixture, "p", &["--", "--other"]);
+    assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
+    assert_eq!(ran(&fixture.join("out/prog")), "ran\n");
+    // Who says it himself is heard.
+    let output = builds(&fixture, "p", &["--force", "--", "--cc=cc", "--other"]);
+    assert!(output.stderr.contains("another compiler"), "{}{}", output.stdout, output.stderr);
+}
+
 /// As Debian has bison and gawk, whose manuals' licence it rejects.
 #[test]
 fn a_manual_whose_text_is_gone_keeps_no_program_back() {
@@ -269,6 +287,32 @@ fn variables_for_another_build_stay_valid_after_the_command() {
     assert_eq!(built.code, Some(0), "{}", built.stderr);
     let headers = fixture.must("readelf", ["-lW", "here"]);
     assert!(headers.contains("ld-linux"), "{headers}");
+}
+
+/// As Go links what uses cgo, and GHC whatever it compiles.
+#[test]
+fn what_another_compiler_made_for_one_address_is_linked_for_one() {
+    need!("musl-gcc", "cc", "readelf");
+    let fixture = Fixture::new();
+    let program = "extern int write(int, const void *, unsigned long);\nstatic const char *const texts[] = {\"no\", \"ran\\n\"};\n\
+                   int main(int count, char **words) { return write(1, texts[count], 4) != 4; }\n";
+    put(&fixture, "a.c", program);
+    fixture.must("cc", ["-O1", "-fno-pie", "-c", "a.c"]);
+    for linkage in ["static-pie", "static", "dynamic"] {
+        let mut command = underpin(["build", "--malloc", "system", "--linkage", linkage, "--print-env"]);
+        let output = Output::of(command.env("XDG_CACHE_HOME", fixture.join("cache")).current_dir(fixture.path()));
+        assert_eq!(output.code, Some(0), "{}", output.stderr);
+        let script = format!("{}\n$CC -no-pie a.o -o {linkage}", output.stdout);
+        let built = Output::of(Command::new("sh").args(["-ec", &script]).current_dir(fixture.path()));
+        assert_eq!(built.code, Some(0), "{linkage}: {}", built.stderr);
+        let remark = "a.o was compiled for a fixed address: the program is static, and no PIE";
+        assert_eq!(built.stderr.contains(remark), linkage == "static-pie", "{linkage}: {}", built.stderr);
+        let header = fixture.must("readelf", ["-hdW", linkage]);
+        assert!(header.contains("EXEC") && !header.contains("TEXTREL"), "{linkage}: {header}");
+        if linkage != "dynamic" {
+            assert_eq!(ran(&fixture.join(linkage)), "ran\n");
+        }
+    }
 }
 
 #[test]

@@ -125,7 +125,11 @@ impl Project {
             return Ok(Project::Native(native));
         }
         let marks = [&[cargo::MARK], native::MARKS.as_slice()].concat();
-        let looked_for = format!("{}; a file of C or C++ is named itself", marks.join(", "));
+        let looked_for = format!(
+            "{}; a file of C or C++ is named itself, and any other build system gets its compilers from \
+             `underpin build --print-env`",
+            marks.join(", ")
+        );
         Err(BuildError::NoProject { folder: path, looked_for })
     }
 

@@ -211,6 +211,11 @@ pub(super) fn says_linkage(word: &str) -> bool {
     matches!(word, "-static" | "--static" | "-static-pie" | "-pie" | "-no-pie" | "-nopie" | "-Wl,-static" | "-Wl,-pie")
 }
 
+/// Of those, what says that the program is for one address.
+pub(super) fn says_fixed(word: &OsStr) -> bool {
+    word == "-no-pie" || word == "-nopie"
+}
+
 /// A command line that grows.
 pub(super) struct Line(pub Vec<OsString>);
 

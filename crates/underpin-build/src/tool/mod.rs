@@ -4,6 +4,7 @@
 //! the [`ToolPlan`], a file beside the names. [`invoke`] is pure.
 
 mod cc;
+mod fixed;
 mod ld;
 mod options;
 mod portable;
@@ -11,6 +12,7 @@ mod response;
 mod rustc;
 mod strict;
 
+pub use fixed::is_fixed;
 pub use portable::{HERE, Portable};
 pub use response::response_file;
 pub use strict::{Leak, Strict};
@@ -187,6 +189,8 @@ pub struct Invocation {
     pub from_file: bool,
     /// A link whose files are to be looked at afterwards ([`Strict::linked`]).
     pub watched: bool,
+    /// What a person should know of it.
+    pub remark: Option<String>,
 }
 
 impl Invocation {
@@ -198,6 +202,7 @@ impl Invocation {
             first: 0,
             from_file: false,
             watched: false,
+            remark: None,
         }
     }
 }
@@ -211,6 +216,8 @@ pub struct Surroundings<'a> {
     pub linker: Option<&'a OsStr>,
     /// The text of a response file (`@FILE`).
     pub response: &'a dyn Fn(&OsStr) -> Option<Vec<u8>>,
+    /// Whether a file is an object that only runs at a fixed address ([`is_fixed`]).
+    pub is_fixed: &'a dyn Fn(&OsStr) -> bool,
     /// The archives of a compiler's library for C++, in the order of a link line; empty if it does not report them.
     pub cxx_library: &'a dyn Fn(&Compiler) -> Vec<OsString>,
 }
@@ -256,7 +263,12 @@ pub fn invoke(
         strict.arguments(&words)?;
     }
     let from_file = matches!(words, Cow::Owned(_));
-    Ok(Invocation { from_file, watched: plan.watches(tool, &words), ..expanded(plan, tool, &words, around)? })
+    let watched = plan.watches(tool, &words);
+    let (plan, remark) = match fixed::plan(plan, tool, &words, around.is_fixed) {
+        Some((fixed, remark)) => (Cow::Owned(fixed), remark),
+        None => (Cow::Borrowed(plan), None),
+    };
+    Ok(Invocation { from_file, watched, remark, ..expanded(&plan, tool, &words, around)? })
 }
 
 /// The arguments of several calls that one call of a tool becomes, one after the other ([`invoke`] each); `None` if it stays one,

@@ -42,8 +42,13 @@ fn plan(spec: Spec) -> ToolPlan {
 fn line(spec: Spec, dialect: Dialect, arguments: &str) -> String {
     let plan = ToolPlan { cc: Some(compiler(dialect)), ..plan(spec) };
     let words: Vec<OsString> = arguments.split_whitespace().map(OsString::from).collect();
-    let around =
-        Surroundings { folder: Path::new("/t"), linker: None, response: &|_| None, cxx_library: &|_| Vec::new() };
+    let around = Surroundings {
+        folder: Path::new("/t"),
+        linker: None,
+        response: &|_| None,
+        is_fixed: &|file| file == "fixed.o",
+        cxx_library: &|_| Vec::new(),
+    };
     let invocation = invoke(&plan, Tool::Cc, &words, around).unwrap();
     let words: Vec<String> = invocation.arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     format!("{} {}", invocation.program.display(), words.join(" "))
@@ -119,6 +124,33 @@ fn code_is_compiled_for_the_kind_of_program() {
 }
 
 #[test]
+fn a_program_is_for_one_address_only_where_an_object_is_and_the_link_says_so() {
+    let of = |linkage, dialect, arguments: &str| line(spec(CLibrary::Musl, linkage), dialect, arguments);
+    assert_eq!(
+        of(Linkage::StaticPie, Dialect::Own, "-no-pie fixed.o"),
+        "gcc -no-pie -fno-pie -static -no-pie /t/allocator.o /t/note.o fixed.o"
+    );
+    assert_eq!(
+        of(Linkage::StaticPie, Dialect::Foreign, "fixed.o -nopie"),
+        "musl-gcc -no-pie -fno-pie -static -nostdlib -Wl,--eh-frame-hdr -no-pie /m/crt1.o /m/crti.o /t/allocator.o /t/note.o \
+         fixed.o -x none -lc /m/crtn.o"
+    );
+    assert!(of(Linkage::StaticPie, Dialect::Zig, "-no-pie fixed.o").contains(" -static -no-pie "));
+    assert_eq!(
+        of(Linkage::Dynamic, Dialect::Own, "-no-pie fixed.o"),
+        "gcc -no-pie -fPIE /t/allocator.o /t/note.o fixed.o"
+    );
+    for dialect in [Dialect::Own, Dialect::Foreign, Dialect::Zig] {
+        let with = |words: &str| of(Linkage::StaticPie, dialect, words);
+        assert_eq!(with("-no-pie a.o -lm"), with("a.o -lm"));
+        // A linker says best what is wrong here.
+        assert!(with("fixed.o").contains("pie"));
+        assert!(!with("-no-pie -shared fixed.o").contains("crt1.o"));
+        assert_eq!(with("-no-pie -o fixed.o a.o"), with("-o fixed.o a.o"));
+    }
+}
+
+#[test]
 fn what_only_a_link_reads_is_no_part_of_a_compilation() {
     let links = "-s -L/l -L /m -Wl,-rpath-link,/l -Xlinker -s -fuse-ld=lld";
     let dynamic = spec(CLibrary::Glibc(None), Linkage::Dynamic);
@@ -128,8 +160,13 @@ fn what_only_a_link_reads_is_no_part_of_a_compilation() {
     let mut clang = compiler(Dialect::Own);
     clang.leading = ["--target=aarch64-linux-gnu", "-fuse-ld=lld"].map(str::to_owned).to_vec();
     let plan = ToolPlan { cc: Some(clang), ..plan(dynamic) };
-    let around =
-        Surroundings { folder: Path::new("/t"), linker: None, response: &|_| None, cxx_library: &|_| Vec::new() };
+    let around = Surroundings {
+        folder: Path::new("/t"),
+        linker: None,
+        response: &|_| None,
+        is_fixed: &|_| false,
+        cxx_library: &|_| Vec::new(),
+    };
     let compiled = invoke(&plan, Tool::Cc, &["-c".into(), "a.c".into()], around).unwrap();
     assert_eq!(compiled.arguments, ["--target=aarch64-linux-gnu", "-fPIE", "-c", "a.c"]);
     assert_eq!(compiled.first, 1);
@@ -138,8 +175,13 @@ fn what_only_a_link_reads_is_no_part_of_a_compilation() {
 #[test]
 fn the_archiver_keeps_its_first_words() {
     let plan = plan(spec(STATIC_PIE.0, STATIC_PIE.1));
-    let around =
-        Surroundings { folder: Path::new("/t"), linker: None, response: &|_| None, cxx_library: &|_| Vec::new() };
+    let around = Surroundings {
+        folder: Path::new("/t"),
+        linker: None,
+        response: &|_| None,
+        is_fixed: &|_| false,
+        cxx_library: &|_| Vec::new(),
+    };
     let invocation = invoke(&plan, Tool::Ar, &["rcs".into(), "a.a".into()], around).unwrap();
     assert_eq!(invocation.arguments, ["ar", "rcs", "a.a"]);
     let without = invoke(&plan, Tool::Ar, &["liba.a".into(), "a.o".into()], around).unwrap();
@@ -154,8 +196,13 @@ fn an_archive_for_zig_has_its_members_in_it() {
         let mut plan = plan(spec(STATIC_PIE.0, STATIC_PIE.1));
         plan.cc = Some(compiler(dialect));
         let words: Vec<OsString> = words.split_whitespace().map(OsString::from).collect();
-        let around =
-            Surroundings { folder: Path::new("/t"), linker: None, response: &|_| None, cxx_library: &|_| Vec::new() };
+        let around = Surroundings {
+            folder: Path::new("/t"),
+            linker: None,
+            response: &|_| None,
+            is_fixed: &|_| false,
+            cxx_library: &|_| Vec::new(),
+        };
         let words = invoke(&plan, Tool::Ar, &words, around).unwrap().arguments;
         words.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
     };
@@ -281,8 +328,13 @@ fn the_linkers_version_is_asked_of_the_linker_that_links() {
         without_cxx: Some("no C++ here".to_owned()),
         strict: None,
     };
-    let around =
-        Surroundings { folder: Path::new("/t"), linker: None, response: &|_| None, cxx_library: &|_| Vec::new() };
+    let around = Surroundings {
+        folder: Path::new("/t"),
+        linker: None,
+        response: &|_| None,
+        is_fixed: &|_| false,
+        cxx_library: &|_| Vec::new(),
+    };
     let asked = invoke(&plan, Tool::Cc, &["-Wl,--version".into()], around).unwrap();
     assert_eq!(asked.arguments, ["-fuse-ld=lld", "-Wl,--version"]);
     assert_eq!(invoke(&plan, Tool::Cxx, &[], around).unwrap_err().to_string(), "no C++ here");
@@ -328,8 +380,13 @@ fn headers_in_front_are_for_c_alone_and_the_layout_for_gnu_ld_alone() {
         without_cxx: None,
         strict: None,
     };
-    let around =
-        Surroundings { folder: Path::new("/t"), linker: None, response: &|_| None, cxx_library: &|_| Vec::new() };
+    let around = Surroundings {
+        folder: Path::new("/t"),
+        linker: None,
+        response: &|_| None,
+        is_fixed: &|_| false,
+        cxx_library: &|_| Vec::new(),
+    };
     let has = |compiler: Compiler, tool, words: &[&str], word: &str| {
         let words: Vec<OsString> = words.iter().map(OsString::from).collect();
         invoke(&plan(compiler), tool, &words, around).unwrap().arguments.iter().any(|other| other == word)

@@ -16,8 +16,13 @@ fn cc() -> RustLinker {
 
 fn line(rust: &RustPlan, arguments: &str) -> (String, Option<OsString>) {
     let words: Vec<OsString> = arguments.split_whitespace().map(OsString::from).collect();
-    let around =
-        Surroundings { folder: Path::new("/t"), linker: None, response: &|_| None, cxx_library: &|_| Vec::new() };
+    let around = Surroundings {
+        folder: Path::new("/t"),
+        linker: None,
+        response: &|_| None,
+        is_fixed: &|_| false,
+        cxx_library: &|_| Vec::new(),
+    };
     let invocation = super::invoke(rust, &words, around).unwrap();
     let words: Vec<String> = invocation.arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let remembered = invocation.environment.into_iter().find(|(name, _)| *name == LINKER_VARIABLE);
@@ -74,6 +79,7 @@ fn the_folder_of_the_build_has_another_name_in_what_is_written() {
         folder: Path::new("/home/me/.cache/x/tools"),
         linker: None,
         response: &|_| None,
+        is_fixed: &|_| false,
         cxx_library: &|_| Vec::new(),
     };
     let line = super::invoke(&rust, &words, around).unwrap().arguments;
