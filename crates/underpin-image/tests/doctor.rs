@@ -127,7 +127,8 @@ impl Image {
             time: 0,
         };
         let target = self.dir.join("image.tar");
-        oci::write(&[("test".to_owned(), tree)], &settings, &target, Form::Archive, true).unwrap();
+        oci::write(&[("test".to_owned(), tree)], &settings, &target, Form::Archive, true, oci::Ahead::default())
+            .unwrap();
         diagnose(&oci::open(&target, Limits::default()).unwrap(), &[])
     }
 }

@@ -70,7 +70,7 @@ fn above() -> Tree {
 
 fn write(layers: &[Tree], target: &Path, output: Output) -> oci::Written {
     let layers: Vec<(String, Tree)> = layers.iter().map(|tree| ("test".to_owned(), tree.clone())).collect();
-    oci::write(&layers, &settings(), target, output, false).unwrap()
+    oci::write(&layers, &settings(), target, output, false, oci::Ahead::default()).unwrap()
 }
 
 /// Path, owner, mode, and contents or target of every file of an unpacked image.
@@ -357,11 +357,74 @@ fn what_is_there_is_kept_unless_it_may_be_replaced() {
     dir.write("folder/precious", "x");
     let layers = [("test".to_owned(), base())];
     for output in [Output::Folder, Output::Archive] {
-        let error = oci::write(&layers, &settings(), &dir.join("folder"), output, false).unwrap_err();
+        let error =
+            oci::write(&layers, &settings(), &dir.join("folder"), output, false, oci::Ahead::default()).unwrap_err();
         assert!(matches!(error, OciError::Exists(_)), "{error}");
     }
-    oci::write(&layers, &settings(), &dir.join("folder"), Output::Folder, true).unwrap();
+    oci::write(&layers, &settings(), &dir.join("folder"), Output::Folder, true, oci::Ahead::default()).unwrap();
     assert!(!dir.join("folder/precious").exists() && dir.join("folder/oci-layout").exists());
     let left: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["folder"], "nothing is left beside it");
+}
+
+/// Bytes that repeat themselves at no distance of a compressor's.
+fn various(size: usize, seed: u32) -> Vec<u8> {
+    let mut state = seed;
+    std::iter::repeat_with(|| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        b'a' + (state >> 28) as u8
+    })
+    .take(size)
+    .collect()
+}
+
+#[test]
+fn what_was_compressed_ahead_is_the_same_as_what_was_not() {
+    const PART: usize = 64 << 10;
+    let fixture = Fixture::new();
+    let sizes = [1, PART - 1, PART, PART + 1, 2 * PART, 5 * PART + 77];
+    let files: Vec<_> =
+        sizes.iter().zip(1..).map(|(size, seed)| fixture.write(format!("{seed}"), various(*size, seed))).collect();
+    let large = fixture.write("large", various(5 << 20, 9));
+    let linked = fixture.join("linked");
+    std::os::unix::fs::symlink(&files[5], &linked).unwrap();
+    let host = |path: &Path| Entry::file(underpin_image::Content::host(path).unwrap(), 0o755);
+    let made = |begun: &[&Path], with: Option<&Path>, name: &str| {
+        let ahead = oci::Ahead::begin(begun.iter().copied());
+        let mut entries: Vec<_> =
+            files.iter().enumerate().map(|(at, path)| (format!("dir{at}/file"), host(path))).collect();
+        entries.extend(with.map(|path| ("with".to_owned(), host(path))));
+        let target = fixture.join(name);
+        oci::write(&[("test".to_owned(), tree(entries))], &settings(), &target, Output::Folder, false, ahead).unwrap()
+    };
+    let plain = made(&[], None, "plain");
+    let all: Vec<&Path> = files.iter().map(|path| path.as_path()).collect();
+    assert_eq!(made(&all, None, "all"), plain);
+    // Twice, by another name, of no file, and of one that is not in the image.
+    let missing = fixture.join("missing");
+    assert_eq!(made(&[&files[4], &missing, &files[4], &linked, fixture.path(), &large], None, "some"), plain);
+    // An image that turns out larger is compressed otherwise.
+    assert_eq!(made(&all, Some(&large), "larger"), made(&[], Some(&large), "plain-larger"));
+    // The content is that of the files.
+    let image = oci::open(&fixture.join("all"), Limits::default()).unwrap();
+    for (at, path) in files.iter().enumerate() {
+        let found = image.files.read(format!("/dir{at}/file").as_bytes().as_bstr(), u64::MAX).unwrap();
+        assert!(found == fs::read(path).unwrap(), "{at}");
+    }
+}
+
+#[test]
+fn a_program_that_changes_while_its_image_is_planned_is_an_error() {
+    let fixture = Fixture::new();
+    for (name, size) in [("shorter", 100 << 10), ("longer", 500 << 10), ("empty", 0)] {
+        let path = fixture.write(name, various(300 << 10, 3));
+        let ahead = oci::Ahead::begin([path.as_path()]);
+        let program = Entry::file(underpin_image::Content::host(&path).unwrap(), 0o755);
+        fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(size).unwrap();
+        let layers = [("test".to_owned(), tree(vec![("app".to_owned(), program)]))];
+        let target = fixture.join("image");
+        let error = oci::write(&layers, &settings(), &target, Output::Folder, false, ahead).unwrap_err().to_string();
+        assert!(error.contains(name) && error.contains("307200"), "{error}");
+        assert!(!target.exists());
+    }
 }

@@ -2,34 +2,59 @@
 //! its own (2.2: a file is a series of members). The bytes depend on the content alone, not on the processors or on how it
 //! arrived.
 
+use super::ahead::Program;
 use libdeflater::{CompressionLvl, Compressor};
 use std::collections::VecDeque;
+use std::fs::File;
 use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 /// Bytes of content in each of the first parts: small enough that a small program is several.
-const PART: usize = 64 << 10;
+pub(super) const PART: usize = 64 << 10;
 /// So many are of that size. Those behind them are larger, so that parts take little more room than the whole would.
 const FIRST: usize = 16;
 const LATER_PART: usize = 8 * PART;
 
+/// The size of a part in bytes, of which so many are before it.
+pub(super) const fn part_size(count: usize) -> usize {
+    if count < FIRST { PART } else { LATER_PART }
+}
+
+/// How hard it is tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Effort {
+    /// As libdeflate counts.
+    pub level: i32,
+    /// From so many bytes on a file is parts of its own.
+    pub apart: u64,
+}
+
 /// What compresses: the threads and the memory of one image, for each of its layers in turn.
 pub(super) struct Gzip {
     /// Of this thread, which compresses rather than wait.
-    compressor: Compressor,
+    worker: Worker,
     workers: Workers,
+    effort: Effort,
+    /// What was compressed ahead.
+    pub ahead: Vec<Program>,
     /// Memory of parts that are done, for those that come: fresh memory costs more than it takes to fill it.
-    spare: Vec<Answer>,
+    spare: Vec<Vec<u8>>,
 }
 
 impl Gzip {
     /// With other threads for so many bytes: none for one processor, and none for one part.
-    pub(super) fn new(level: CompressionLvl, processors: usize, size: u64) -> Gzip {
-        let parts = usize::try_from(size / PART as u64).unwrap_or(usize::MAX);
-        let workers = Workers::start(parts.min(processors.saturating_sub(1)), level);
-        Gzip { compressor: Compressor::new(level), workers, spare: Vec::new() }
+    pub(super) fn new(effort: Effort, processors: usize, size: u64) -> Gzip {
+        Gzip::with(effort, Workers::start(effort, processors, size))
+    }
+
+    /// With threads that were started before.
+    pub(super) fn with(effort: Effort, workers: Workers) -> Gzip {
+        let worker = Worker::new(effort);
+        Gzip { worker, workers, effort, ahead: Vec::new(), spare: Vec::new() }
     }
 
     /// A writer that compresses.
@@ -47,7 +72,7 @@ impl Gzip {
                 Err(TryRecvError::Empty) => {}
             }
             match self.workers.shared.job() {
-                Some(job) => job.run(&mut self.compressor),
+                Some(job) => self.worker.run(job),
                 None => return part.recv().map_err(|_| ended()),
             }
         }
@@ -59,26 +84,29 @@ pub(super) struct Layer<'g, W> {
     to: W,
     with: &'g mut Gzip,
     part: Vec<u8>,
-    /// Parts before it.
+    /// Parts before it, since the last cut.
     count: usize,
     /// Parts on their way, in their order.
     coming: VecDeque<Receiver<Answer>>,
 }
 
-/// What is to be compressed, with room for the result, and where both go.
+/// What is to be compressed, and where the result goes.
 struct Job {
-    part: Vec<u8>,
-    room: Vec<u8>,
+    part: Part,
     done: Sender<Answer>,
 }
 
+/// Content of a part.
+enum Part {
+    Bytes(Vec<u8>),
+    /// So many bytes from an offset of a file, all in bytes.
+    Of(Arc<File>, u64, usize),
+}
+
 /// A part that was compressed.
-struct Answer {
+pub(super) struct Answer {
     part: Vec<u8>,
-    /// The member, and room behind it.
-    room: Vec<u8>,
-    /// Bytes of the member.
-    size: io::Result<usize>,
+    member: io::Result<Vec<u8>>,
 }
 
 impl<W: Write> Layer<'_, W> {
@@ -97,24 +125,51 @@ impl<W: Write> Layer<'_, W> {
 
     /// Gives the part to whoever is free first.
     fn hand(&mut self) {
-        let (done, answer) = channel();
-        let spare = self.with.spare.pop();
-        let (next, room) = spare.map(|spare| (spare.part, spare.room)).unwrap_or_default();
+        let mut next = self.with.spare.pop().unwrap_or_default();
+        next.clear();
         let part = std::mem::replace(&mut self.part, next);
-        self.part.clear();
         self.count += 1;
-        self.with.workers.take(Job { part, room, done });
-        self.coming.push_back(answer);
+        self.coming.push_back(self.with.workers.take(Part::Bytes(part)));
+    }
+
+    /// Ends a part here: what follows is compressed by itself, to the same bytes whatever is before it.
+    pub(super) fn cut(&mut self) {
+        if !self.part.is_empty() {
+            self.hand();
+        }
+        self.count = 0;
+    }
+
+    /// The program of this file, if it was compressed ahead.
+    pub(super) fn ahead(&mut self, path: &Path, size: u64) -> Option<Program> {
+        let at = self.with.ahead.iter().position(|program| program.is(path, size))?;
+        Some(self.with.ahead.swap_remove(at))
+    }
+
+    /// Writes a part that was compressed ahead, and shows its content.
+    ///
+    /// # Errors
+    /// If it could not be read, or cannot be written.
+    pub(super) fn put(&mut self, part: &Receiver<Answer>, see: impl FnOnce(&[u8])) -> io::Result<()> {
+        self.put_all_but(0)?;
+        let answer = self.with.wait(part)?;
+        let member = answer.member?;
+        see(&answer.part);
+        self.to.write_all(&member)
+    }
+
+    /// Whether a file of so many bytes is parts of its own.
+    pub(super) fn is_apart(&self, size: u64) -> bool {
+        size >= self.with.effort.apart
     }
 
     /// Writes the oldest parts until no more than so many are on their way.
     fn put_all_but(&mut self, left: usize) -> io::Result<()> {
         while self.coming.len() > left {
             let Some(part) = self.coming.pop_front() else { break };
-            let mut answer = self.with.wait(&part)?;
-            let size = std::mem::replace(&mut answer.size, Ok(0))?;
-            self.to.write_all(&answer.room[..size])?;
-            self.with.spare.push(answer);
+            let answer = self.with.wait(&part)?;
+            self.to.write_all(&answer.member?)?;
+            self.with.spare.push(answer.part);
         }
         Ok(())
     }
@@ -122,13 +177,12 @@ impl<W: Write> Layer<'_, W> {
 
 impl<W: Write> Write for Layer<'_, W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let size = |count| if count < FIRST { PART } else { LATER_PART };
-        if self.part.len() == size(self.count) {
+        if self.part.len() == part_size(self.count) {
             self.hand();
             // Enough that no thread waits, and no more: what is on its way is in memory.
             self.put_all_but(2 * self.with.workers.threads.len() + 1)?;
         }
-        let size = size(self.count);
+        let size = part_size(self.count);
         self.part.reserve_exact(size - self.part.len());
         let taken = bytes.len().min(size - self.part.len());
         self.part.extend_from_slice(&bytes[..taken]);
@@ -141,21 +195,47 @@ impl<W: Write> Write for Layer<'_, W> {
     }
 }
 
-impl Job {
+/// What one thread compresses with.
+struct Worker {
+    compressor: Compressor,
+    /// Room for a member, of which most is less than half as long.
+    room: Vec<u8>,
+}
+
+impl Worker {
+    fn new(effort: Effort) -> Worker {
+        let level = CompressionLvl::new(effort.level).unwrap_or_default();
+        Worker { compressor: Compressor::new(level), room: Vec::new() }
+    }
+
     /// The same part gives the same bytes, whatever the compressor had before. After an error nobody waits for it.
-    fn run(self, compressor: &mut Compressor) {
-        let Job { part, mut room, done } = self;
-        let bound = compressor.gzip_compress_bound(part.len());
-        if room.len() < bound {
-            room = vec![0; bound];
+    fn run(&mut self, job: Job) {
+        let part = match job.part {
+            Part::Bytes(bytes) => Ok(bytes),
+            Part::Of(file, offset, size) => {
+                let mut bytes = vec![0; size];
+                file.read_exact_at(&mut bytes, offset).map(|()| bytes)
+            }
+        };
+        let answer = match part {
+            Ok(part) => Answer { member: self.member(&part), part },
+            Err(error) => Answer { member: Err(error), part: Vec::new() },
+        };
+        let _ = job.done.send(answer);
+    }
+
+    fn member(&mut self, part: &[u8]) -> io::Result<Vec<u8>> {
+        let bound = self.compressor.gzip_compress_bound(part.len());
+        if self.room.len() < bound {
+            self.room = vec![0; bound];
         }
-        let size = compressor.gzip_compress(&part, &mut room).map_err(io::Error::other);
-        let _ = done.send(Answer { part, room, size });
+        let size = self.compressor.gzip_compress(part, &mut self.room).map_err(io::Error::other)?;
+        Ok(self.room[..size].to_vec())
     }
 }
 
 /// Threads that compress parts.
-struct Workers {
+pub(super) struct Workers {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -181,15 +261,15 @@ impl Shared {
     }
 
     /// Compresses parts until no more come.
-    fn work(&self, level: CompressionLvl) {
-        let mut compressor = Compressor::new(level);
+    fn work(&self, effort: Effort) {
+        let mut worker = Worker::new(effort);
         loop {
             let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
             let idle = |queue: &mut Queue| queue.jobs.is_empty() && !queue.closed;
             let mut queue = self.changed.wait_while(queue, idle).unwrap_or_else(PoisonError::into_inner);
             let Some(job) = queue.jobs.pop_front() else { return };
             drop(queue);
-            job.run(&mut compressor);
+            worker.run(job);
         }
     }
 
@@ -201,18 +281,34 @@ impl Shared {
 
 impl Workers {
     /// Called before there is a part: Linux may let a new thread wait for this one's processor until the next tick (4 ms).
-    fn start(count: usize, level: CompressionLvl) -> Workers {
+    /// None for one processor, and none for one part.
+    pub(super) fn start(effort: Effort, processors: usize, size: u64) -> Workers {
+        let parts = usize::try_from(size / PART as u64).unwrap_or(usize::MAX);
+        let count = parts.min(processors.saturating_sub(1));
         let shared: Arc<Shared> = Arc::default();
         let start = |_| {
             let shared = Arc::clone(&shared);
             // A limit of processes is no error: who waits for a part does the work.
-            thread::Builder::new().spawn(move || shared.work(level)).ok()
+            thread::Builder::new().spawn(move || shared.work(effort)).ok()
         };
         Workers { threads: (0..count).map_while(start).collect(), shared }
     }
 
-    fn take(&self, job: Job) {
-        self.shared.change(|queue| queue.jobs.push_back(job));
+    /// Whether there is any.
+    pub(super) fn is_none(&self) -> bool {
+        self.threads.is_empty()
+    }
+
+    /// A part for whoever is free first, who answers.
+    fn take(&self, part: Part) -> Receiver<Answer> {
+        let (done, answer) = channel();
+        self.shared.change(|queue| queue.jobs.push_back(Job { part, done }));
+        answer
+    }
+
+    /// A part of a file, read by whoever compresses it.
+    pub(super) fn read(&self, file: &Arc<File>, offset: u64, size: usize) -> Receiver<Answer> {
+        self.take(Part::Of(Arc::clone(file), offset, size))
     }
 }
 
@@ -255,12 +351,12 @@ mod tests {
         bytes
     }
 
-    fn level() -> CompressionLvl {
-        CompressionLvl::new(2).unwrap()
+    fn effort() -> Effort {
+        Effort { level: 2, apart: u64::MAX }
     }
 
     fn compress(bytes: &[u8], processors: usize, step: usize) -> Vec<u8> {
-        let mut gzip = Gzip::new(level(), processors, bytes.len() as u64);
+        let mut gzip = Gzip::new(effort(), processors, bytes.len() as u64);
         // What was compressed before makes no difference.
         for before in [&b"before"[..], bytes] {
             let mut layer = gzip.to(Vec::new());
@@ -340,7 +436,7 @@ mod tests {
         let all = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         let all = &all[..all.len().min(16 << 20)];
         let mut whole = vec![0; all.len()];
-        let whole = Compressor::new(level()).gzip_compress(all, &mut whole).unwrap();
+        let whole = Worker::new(effort()).compressor.gzip_compress(all, &mut whole).unwrap();
         let parts = compress(all, 2, 1 << 16).len();
         assert!(parts * 100 <= whole * 101, "{parts} bytes in parts, {whole} without");
     }
@@ -357,7 +453,7 @@ mod tests {
                 Ok(())
             }
         }
-        let mut gzip = Gzip::new(level(), 2, 40 * PART as u64);
+        let mut gzip = Gzip::new(effort(), 2, 40 * PART as u64);
         let mut gzip = gzip.to(Full(PART));
         let result = gzip.write_all(&content(40 * PART)).and_then(|()| gzip.finish().map(drop));
         assert_eq!(result.map_err(|error| error.kind()), Err(io::ErrorKind::StorageFull));

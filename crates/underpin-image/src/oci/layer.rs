@@ -1,23 +1,25 @@
 //! A tree as a tar: sorted, with the modes, owners and time of the tree. Names that are too long for a header of tar are in
 //! GNU's entries in front of it, which every reader of layers knows.
 
-use super::gzip::Gzip;
+use super::ahead::Ahead;
+use super::gzip::{self, Effort, Gzip};
 use crate::tree::{Content, DeviceClass, Entry, Kind, Tree};
 use crate::{ImageError, OciError};
-use libdeflater::CompressionLvl;
 use sha2::{Digest, Sha256};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use tar::{EntryType, Header};
+use underpin_sys::end_requests;
 
 const BLOCK: usize = 512;
-/// Levels of the compression, as libdeflate counts. For a small image somebody waits, and the level costs more than it saves: 5
-/// gives 3 % fewer bytes than 2 in a quarter more time. What is larger is sent more often than built.
-const SMALL_LEVEL: i32 = 2;
-const LEVEL: i32 = 5;
+/// For a small image somebody waits, and the level costs more than it saves: 5 gives 3 % fewer bytes than 2 in a quarter more time.
+/// A file that may be compressed ahead begins with a part of its own.
+pub(super) const SMALL_EFFORT: Effort = Effort { level: 2, apart: gzip::PART as u64 };
+/// What is larger is sent more often than built.
+const EFFORT: Effort = Effort { level: 5, apart: u64::MAX };
 /// Bytes of files in a small image.
-const SMALL: u64 = 4 << 20;
+pub(super) const SMALL: u64 = 4 << 20;
 /// Names in a header (tar(5)).
 const NAME: usize = 100;
 /// The name that GNU's tar gives to entries that hold a long name.
@@ -34,19 +36,21 @@ pub(super) struct Layer {
 }
 
 /// For all layers of one image.
-pub(super) fn gzip<'t>(layers: impl IntoIterator<Item = &'t Tree>) -> Gzip {
+pub(super) fn gzip<'t>(layers: impl IntoIterator<Item = &'t Tree>, ahead: Ahead) -> Gzip {
     let size = |(_, entry): (&Path, &Entry)| if let Kind::File(content) = &entry.kind { content.size() } else { 0 };
     let size: u64 = layers.into_iter().flat_map(Tree::entries).map(size).sum();
-    let level = if size < SMALL { SMALL_LEVEL } else { LEVEL };
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    Gzip::new(CompressionLvl::new(level).unwrap_or_default(), processors, size)
+    let new = |effort| Gzip::new(effort, processors, size);
+    if size < SMALL { ahead.into_gzip().unwrap_or_else(|| new(SMALL_EFFORT)) } else { new(EFFORT) }
 }
 
 /// Writes a tree as a layer.
 pub(super) fn write(tree: &Tree, gzip: &mut Gzip, out: &mut dyn Write, to: &Path) -> Result<Layer, OciError> {
     let io = |error| OciError::Tree(ImageError::Io { path: to.to_owned(), source: error });
     let mut tar = BufWriter::with_capacity(1 << 16, Hashing::new(gzip.to(Hashing::new(out))));
-    entries(tree, &mut tar, to)?;
+    for (path, entry) in tree.entries() {
+        self::entry(path, entry, tree.time(), &mut tar, to)?;
+    }
     tar.write_all(&[0; 2 * BLOCK]).map_err(io)?;
     let tar = tar.into_inner().map_err(|error| io(error.into_error()))?;
     let (compressed, diff_id, _) = tar.done();
@@ -54,20 +58,61 @@ pub(super) fn write(tree: &Tree, gzip: &mut Gzip, out: &mut dyn Write, to: &Path
     Ok(Layer { diff_id, digest, size })
 }
 
-fn entries(tree: &Tree, tar: &mut dyn Write, to: &Path) -> Result<(), OciError> {
-    for (path, entry) in tree.entries() {
-        let mut name = path.as_os_str().as_bytes().to_vec();
-        if entry.kind == Kind::Directory {
-            name.push(b'/');
-        }
-        let (header, target) = header_of(entry, tree.time());
-        member(header, &name, target, tar).map_err(ImageError::io(to))?;
-        if let Kind::File(content) = &entry.kind {
+/// A tar on its way into a layer.
+type Tar<'g, W> = BufWriter<Hashing<gzip::Layer<'g, W>>>;
+
+fn entry<W: Write>(path: &Path, entry: &Entry, time: u32, tar: &mut Tar<'_, W>, to: &Path) -> Result<(), OciError> {
+    let mut name = path.as_os_str().as_bytes().to_vec();
+    if entry.kind == Kind::Directory {
+        name.push(b'/');
+    }
+    let (header, target) = header_of(entry, time);
+    member(header, &name, target, tar).map_err(ImageError::io(to))?;
+    if let Kind::File(content) = &entry.kind {
+        if tar.get_ref().to.is_apart(content.size()) {
+            cut(tar).map_err(ImageError::io(to))?;
+            apart(content, tar, to)?;
+            cut(tar).map_err(ImageError::io(to))?;
+        } else {
             content.copy(tar, to)?;
-            pad(content.size(), tar).map_err(ImageError::io(to))?;
         }
+        pad(content.size(), tar).map_err(ImageError::io(to))?;
     }
     Ok(())
+}
+
+/// Ends a part of the compression.
+fn cut<W: Write>(tar: &mut Tar<'_, W>) -> io::Result<()> {
+    tar.flush()?;
+    tar.get_mut().to.cut();
+    Ok(())
+}
+
+/// A file that is parts of its own: the same bytes whether they were compressed ahead or not.
+fn apart<W: Write>(content: &Content, tar: &mut Tar<'_, W>, to: &Path) -> Result<(), OciError> {
+    let out = tar.get_mut();
+    let (path, program) = match content {
+        Content::Host { path, size } => (path.as_path(), out.to.ahead(path, *size)),
+        Content::Bytes(_) => (to, None),
+    };
+    let Some(program) = program else { return Ok(content.copy(tar, to)?) };
+    let changed =
+        || ImageError::Changed { path: path.to_owned(), expected: content.size(), found: program.size_now() }.into();
+    for part in &program.parts {
+        if end_requests() > 0 {
+            return Err(ImageError::Interrupted.into());
+        }
+        let Hashing { to: layer, hash, size } = &mut *out;
+        let see = |bytes: &[u8]| {
+            hash.update(bytes);
+            *size += bytes.len() as u64;
+        };
+        layer.put(part, see).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => changed(),
+            _ => OciError::from(ImageError::io(to)(error)),
+        })?;
+    }
+    if program.size_now() == content.size() { Ok(()) } else { Err(changed()) }
 }
 
 /// A file of its own, such as a part of an archive.

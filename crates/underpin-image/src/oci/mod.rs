@@ -4,10 +4,12 @@
 //! | --- | --- |
 //! | [`write`] | layers, configuration, manifest and index as a folder or one file, the same bytes each time |
 //! | [`read`] | an OCI layout, an OCI or Docker archive, a tar of a root file system, or a folder, as [`Files`] |
+//! | [`Ahead`] | programs that are compressed while their image is planned |
 //! | [`Files`] | the files that the layers leave, with nothing unpacked: a [`Root`](underpin_resolve::Root) for loaders |
 //!
 //! Specifications: opencontainers/image-spec 1.1 (`image-layout.md`, `manifest.md`, `config.md`, `layer.md`).
 
+mod ahead;
 mod document;
 mod error;
 mod files;
@@ -21,6 +23,7 @@ mod tape;
 pub(crate) mod times;
 pub mod write;
 
+pub use ahead::Ahead;
 pub use error::OciError;
 pub use files::{FileKind, Files, Node};
 pub use form::form;

@@ -6,7 +6,7 @@
 use super::document::{CONFIG, Configuration, Descriptor, History, INDEX, Index, LAYER, MANIFEST};
 use super::document::{Manifest, Platform, REFERENCE, RootFs, Runtime};
 use super::gzip::Gzip;
-use super::{Config, OciError, layer, times};
+use super::{Ahead, Config, OciError, layer, times};
 use crate::tree::{Content, Tree};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -49,7 +49,7 @@ pub struct Written {
     pub size: u64,
 }
 
-/// Writes an image of layers, the lowest first, each with what made it.
+/// Writes an image of layers, the lowest first, each with what made it. `ahead`: what was begun with.
 ///
 /// # Errors
 /// If something is at `target` and `replace` is false, or a file cannot be read or written.
@@ -59,12 +59,13 @@ pub fn write(
     target: &Path,
     output: Output,
     replace: bool,
+    ahead: Ahead,
 ) -> Result<Written, OciError> {
     if !replace && fs::symlink_metadata(target).is_ok() {
         return Err(OciError::Exists(target.to_owned()));
     }
     let folder = beside(target)?;
-    let written = layout(layers, settings, folder.path())?;
+    let written = layout(layers, settings, folder.path(), ahead)?;
     match output {
         Output::Folder => install_folder(folder, target)?,
         Output::Archive => archive(folder.path(), target)?,
@@ -115,7 +116,7 @@ fn archive(folder: &Path, target: &Path) -> Result<(), OciError> {
     Ok(())
 }
 
-fn layout(layers: &[(String, Tree)], settings: &Settings, folder: &Path) -> Result<Written, OciError> {
+fn layout(layers: &[(String, Tree)], settings: &Settings, folder: &Path, ahead: Ahead) -> Result<Written, OciError> {
     let blobs = folder.join("blobs/sha256");
     for made in [folder.join("blobs"), blobs.clone()] {
         fs::create_dir(&made).map_err(OciError::io(&made))?;
@@ -123,7 +124,7 @@ fn layout(layers: &[(String, Tree)], settings: &Settings, folder: &Path) -> Resu
     }
     let created = times::rfc3339(settings.time);
     let (mut descriptors, mut diff_ids, mut history) = (Vec::new(), Vec::new(), Vec::new());
-    let mut gzip = layer::gzip(layers.iter().map(|(_, tree)| tree));
+    let mut gzip = layer::gzip(layers.iter().map(|(_, tree)| tree), ahead);
     for (made_by, tree) in layers {
         let (layer, descriptor) = blob_of_layer(tree, &mut gzip, &blobs)?;
         descriptors.push(descriptor);

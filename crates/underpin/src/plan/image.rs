@@ -22,6 +22,7 @@ use crate::input;
 use anyhow::{Context, bail};
 use bstr::ByteSlice;
 use container::Contents;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -29,6 +30,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use underpin_image::boot::{Accelerator, Chosen, Machine, Qemu, choose};
 use underpin_image::image::{Locked, ManifestPackage};
+use underpin_image::oci::Ahead;
 use underpin_image::plan::{Around, Because, Included, Plan, Recipe, Source};
 use underpin_image::protocol::Request;
 use underpin_image::store::{Access, Kernel, Parts, Store};
@@ -74,6 +76,8 @@ pub struct ImageBuildPlan {
     pub verbosity: u8,
     /// The packages in it that were built from recipes.
     pub packages: Vec<ImagePackage>,
+    /// Its programs, on their way into a layer.
+    pub ahead: Cell<Ahead>,
 }
 
 /// Packages that were built from recipes, as an image takes them.
@@ -124,6 +128,8 @@ impl ImageBuildPlan {
         let below = sysroot.as_deref().map(|folder| (folder, &root));
         let found = programs.iter().map(|name| program(name, below)).collect::<anyhow::Result<Vec<_>>>()?;
         let (programs, files): (Vec<PathBuf>, Vec<PathBuf>) = found.into_iter().unzip();
+        let ahead = files.iter().filter(|_| is_container && !args.dry_run).map(PathBuf::as_path);
+        let ahead = Cell::new(Ahead::begin(ahead));
         let contents = is_container.then(|| Contents::new(&args, &files, sysroot.as_deref())).transpose()?;
         let mut included_files = included(&args.include, below)?;
         included_files.extend(contents.iter().flat_map(|contents| contents.included.iter().cloned()));
@@ -154,6 +160,7 @@ impl ImageBuildPlan {
             json: args.display.json,
             verbosity: args.display.verbose,
             packages,
+            ahead,
         })
     }
 

@@ -53,7 +53,14 @@ fn contained(build: &ImageBuildPlan, container: &Container) -> anyhow::Result<Im
     let diagnosis = doctor::diagnose_known(&image, &[], build.plan.known.take());
     let layers: Vec<_> =
         layers.into_iter().map(|(name, tree)| (format!("underpin image build: {name}"), tree)).collect();
-    let written = oci::write(&layers, &container.settings, &build.folder, container.output, container.replace)?;
+    let written = oci::write(
+        &layers,
+        &container.settings,
+        &build.folder,
+        container.output,
+        container.replace,
+        build.ahead.take(),
+    )?;
     let missing = diagnosis.findings.into_iter().map(|finding| format!("{}: {}", finding.missing, finding.fix));
     let mut document = ImageBuildDocument {
         dry_run: false,
