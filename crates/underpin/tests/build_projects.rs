@@ -289,6 +289,20 @@ fn variables_for_another_build_stay_valid_after_the_command() {
     assert!(headers.contains("ld-linux"), "{headers}");
 }
 
+/// A build system that is told of no C++ compiler takes this machine's, whose programs are another C library's.
+#[test]
+fn variables_for_another_build_name_a_compiler_of_cxx_that_is_refused_if_there_is_none() {
+    need!("musl-gcc");
+    let fixture = Fixture::new();
+    put(&fixture, "a.cc", "int main() {}\n");
+    let mut command = underpin(["build", "--as", "musl+system-overlay", "--cc", "gcc", "--print-env"]);
+    let output = Output::of(command.env("XDG_CACHE_HOME", fixture.join("cache")).current_dir(fixture.path()));
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    let script = format!("{}\n$CXX a.cc -o a", output.stdout);
+    let built = Output::of(Command::new("sh").args(["-ec", &script]).current_dir(fixture.path()));
+    assert!(built.code != Some(0) && built.stderr.contains("no C++ compiler"), "{}", built.stderr);
+}
+
 /// As Go links what uses cgo, and GHC whatever it compiles.
 #[test]
 fn what_another_compiler_made_for_one_address_is_linked_for_one() {

@@ -1,6 +1,7 @@
 //! A build that the user starts: no commands, but variables that lead any build system to the plan's tools.
 
 use super::{Context, Planned, cargo, shared};
+use crate::Processor;
 use crate::tool::Tool;
 use crate::toolchain::Needs;
 use std::path::{Path, PathBuf};
@@ -29,6 +30,15 @@ impl Elsewhere {
 /// No commands, but variables.
 pub(super) fn plan(context: &Context<'_>) -> Planned {
     let mut exported = shared::variables(context);
+    if context.toolchain.cxx.is_none() {
+        // Our tool reports that there is none, and how to get one; a build system would take this machine's own.
+        exported.push(("CXX".to_owned(), context.tool(Tool::Cxx)));
+    }
+    if Processor::host() != Some(context.spec.processor) {
+        // Go asks no compiler for what it makes code, and leaves cgo out if that is another processor.
+        exported.push(("GOARCH".to_owned(), go_name(context.spec.processor).to_owned()));
+        exported.push(("CGO_ENABLED".to_owned(), "1".to_owned()));
+    }
     if shared::raw_linker(context.spec, context.toolchain).is_some() {
         exported.push(("LD".to_owned(), context.tool(Tool::RawLd)));
     }
@@ -40,4 +50,13 @@ pub(super) fn plan(context: &Context<'_>) -> Planned {
         }
     }
     Planned { exported, folders: vec![shared::empty_root(context).into()], ..Planned::default() }
+}
+
+/// What Go calls a processor.
+const fn go_name(processor: Processor) -> &'static str {
+    match processor {
+        Processor::X86_64 => "amd64",
+        Processor::Aarch64 => "arm64",
+        Processor::Riscv64 => "riscv64",
+    }
 }

@@ -36,22 +36,21 @@ pub(super) fn plan(
         let name = Path::new(object).display();
         remark = Some(format!("{name} was compiled for a fixed address: the program is static, and no PIE"));
     }
-    [&mut plan.cc, &mut plan.cxx].into_iter().flatten().for_each(place);
+    let begin = if plan.spec.linkage == Linkage::Static { "crtbeginT.o" } else { "crtbegin.o" };
+    [&mut plan.cc, &mut plan.cxx].into_iter().flatten().for_each(|compiler| place(compiler, begin));
     Some((plan, remark))
 }
 
 /// The start files of a program for one address, and a compiler that adds no `-pie` of its own.
-fn place(compiler: &mut Compiler) {
+fn place(compiler: &mut Compiler, begin: &str) {
+    let files = [("rcrt1.o", "crt1.o"), ("Scrt1.o", "crt1.o"), ("crtbeginS.o", begin), ("crtendS.o", "crtend.o")];
     compiler.start.retain(|word| word != "-pie");
-    compiler.start.iter_mut().chain(&mut compiler.end).for_each(|word| {
-        for (of_any, of_one) in [("/rcrt1.o", "/crt1.o"), ("/Scrt1.o", "/crt1.o"), ("S.o", ".o")] {
-            let is_compilers = of_any != "S.o" || word.contains("/crtbegin") || word.contains("/crtend");
-            if let Some(folder) = word.strip_suffix(of_any).filter(|_| is_compilers) {
-                *word = format!("{folder}{of_one}");
-                return;
-            }
+    for word in compiler.start.iter_mut().chain(&mut compiler.end) {
+        let Some((folder, name)) = word.rsplit_once('/') else { continue };
+        if let Some((_, of_one)) = files.iter().find(|(of_any, _)| *of_any == name) {
+            *word = format!("{folder}/{of_one}");
         }
-    });
+    }
     if compiler.dialect != Dialect::Zig {
         compiler.leading.push("-no-pie".to_owned());
     }
