@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use underpin_build::project::Project;
-use underpin_build::tool::{Strict, Tool};
+use underpin_build::tool::Strict;
 use underpin_build::toolchain::{CompilerFamily, Finder, SUPPORT_ARCHIVE, Sysroot, Toolchains};
 use underpin_build::{
     Allocator, CLibrary, Fact, GlibcVersion, LOCK_WAIT, LinkObject, Linkage, Places, Plan, Processor, Request,
@@ -124,11 +124,7 @@ impl Toolbox {
         make(&self.plan)?;
         let objects: Vec<&[u8]> = self.objects.iter().map(|object| object.bytes.as_slice()).collect();
         let objects = underpin_image::package::digest(&objects);
-        let mut environment = environment(&self.plan);
-        if !environment.iter().any(|(name, _)| name == "CXX") {
-            // The name says why there is no C++; configure would look for this machine's.
-            environment.push(("CXX".to_owned(), self.plan.folder.join(Tool::Cxx.name()).display().to_string()));
-        }
+        let environment = environment(&self.plan);
         let sysroot = sysroot.iter().map(|package| format!("; {} {}", package.name, package.sha256));
         Ok(Tools {
             libc: self.selection.libc.clone(),
