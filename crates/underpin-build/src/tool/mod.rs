@@ -222,6 +222,13 @@ pub struct Surroundings<'a> {
     pub cxx_library: &'a dyn Fn(&Compiler) -> Vec<OsString>,
 }
 
+/// Of a test: tools in a folder `/t`, and nothing else is there.
+#[cfg(test)]
+fn nothing() -> Surroundings<'static> {
+    let (folder, linker) = (Path::new("/t"), None);
+    Surroundings { folder, linker, response: &|_| None, is_fixed: &|_| false, cxx_library: &|_| Vec::new() }
+}
+
 /// Why a tool cannot run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ToolError {

@@ -1,8 +1,7 @@
-use super::super::{Compiler, Dialect, Surroundings, Tool, ToolPlan, invoke};
+use super::super::{Compiler, Dialect, Surroundings, Tool, ToolPlan, invoke, nothing};
 use super::apart;
 use crate::{Allocator, CLibrary, GlibcVersion, Goal, Linkage, Processor, Spec};
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
 
 fn spec(libc: CLibrary, linkage: Linkage) -> Spec {
     let (processor, allocator, goal) = (Processor::X86_64, Allocator::Mimalloc, Goal::Balanced);
@@ -42,13 +41,7 @@ fn plan(spec: Spec) -> ToolPlan {
 fn line(spec: Spec, dialect: Dialect, arguments: &str) -> String {
     let plan = ToolPlan { cc: Some(compiler(dialect)), ..plan(spec) };
     let words: Vec<OsString> = arguments.split_whitespace().map(OsString::from).collect();
-    let around = Surroundings {
-        folder: Path::new("/t"),
-        linker: None,
-        response: &|_| None,
-        is_fixed: &|file| file == "fixed.o",
-        cxx_library: &|_| Vec::new(),
-    };
+    let around = Surroundings { is_fixed: &|file| file == "fixed.o", ..nothing() };
     let invocation = invoke(&plan, Tool::Cc, &words, around).unwrap();
     let words: Vec<String> = invocation.arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     format!("{} {}", invocation.program.display(), words.join(" "))
@@ -160,13 +153,7 @@ fn what_only_a_link_reads_is_no_part_of_a_compilation() {
     let mut clang = compiler(Dialect::Own);
     clang.leading = ["--target=aarch64-linux-gnu", "-fuse-ld=lld"].map(str::to_owned).to_vec();
     let plan = ToolPlan { cc: Some(clang), ..plan(dynamic) };
-    let around = Surroundings {
-        folder: Path::new("/t"),
-        linker: None,
-        response: &|_| None,
-        is_fixed: &|_| false,
-        cxx_library: &|_| Vec::new(),
-    };
+    let around = nothing();
     let compiled = invoke(&plan, Tool::Cc, &["-c".into(), "a.c".into()], around).unwrap();
     assert_eq!(compiled.arguments, ["--target=aarch64-linux-gnu", "-fPIE", "-c", "a.c"]);
     assert_eq!(compiled.first, 1);
@@ -175,13 +162,7 @@ fn what_only_a_link_reads_is_no_part_of_a_compilation() {
 #[test]
 fn the_archiver_keeps_its_first_words() {
     let plan = plan(spec(STATIC_PIE.0, STATIC_PIE.1));
-    let around = Surroundings {
-        folder: Path::new("/t"),
-        linker: None,
-        response: &|_| None,
-        is_fixed: &|_| false,
-        cxx_library: &|_| Vec::new(),
-    };
+    let around = nothing();
     let invocation = invoke(&plan, Tool::Ar, &["rcs".into(), "a.a".into()], around).unwrap();
     assert_eq!(invocation.arguments, ["ar", "rcs", "a.a"]);
     let without = invoke(&plan, Tool::Ar, &["liba.a".into(), "a.o".into()], around).unwrap();
@@ -196,13 +177,7 @@ fn an_archive_for_zig_has_its_members_in_it() {
         let mut plan = plan(spec(STATIC_PIE.0, STATIC_PIE.1));
         plan.cc = Some(compiler(dialect));
         let words: Vec<OsString> = words.split_whitespace().map(OsString::from).collect();
-        let around = Surroundings {
-            folder: Path::new("/t"),
-            linker: None,
-            response: &|_| None,
-            is_fixed: &|_| false,
-            cxx_library: &|_| Vec::new(),
-        };
+        let around = nothing();
         let words = invoke(&plan, Tool::Ar, &words, around).unwrap().arguments;
         words.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
     };
@@ -328,13 +303,7 @@ fn the_linkers_version_is_asked_of_the_linker_that_links() {
         without_cxx: Some("no C++ here".to_owned()),
         strict: None,
     };
-    let around = Surroundings {
-        folder: Path::new("/t"),
-        linker: None,
-        response: &|_| None,
-        is_fixed: &|_| false,
-        cxx_library: &|_| Vec::new(),
-    };
+    let around = nothing();
     let asked = invoke(&plan, Tool::Cc, &["-Wl,--version".into()], around).unwrap();
     assert_eq!(asked.arguments, ["-fuse-ld=lld", "-Wl,--version"]);
     assert_eq!(invoke(&plan, Tool::Cxx, &[], around).unwrap_err().to_string(), "no C++ here");
@@ -380,13 +349,7 @@ fn headers_in_front_are_for_c_alone_and_the_layout_for_gnu_ld_alone() {
         without_cxx: None,
         strict: None,
     };
-    let around = Surroundings {
-        folder: Path::new("/t"),
-        linker: None,
-        response: &|_| None,
-        is_fixed: &|_| false,
-        cxx_library: &|_| Vec::new(),
-    };
+    let around = nothing();
     let has = |compiler: Compiler, tool, words: &[&str], word: &str| {
         let words: Vec<OsString> = words.iter().map(OsString::from).collect();
         invoke(&plan(compiler), tool, &words, around).unwrap().arguments.iter().any(|other| other == word)

@@ -1,4 +1,4 @@
-use super::super::{Compiler, Dialect, LINKER_VARIABLE, RustLinker, RustPlan, Surroundings};
+use super::super::{Compiler, Dialect, LINKER_VARIABLE, RustLinker, RustPlan, Surroundings, nothing};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -16,13 +16,7 @@ fn cc() -> RustLinker {
 
 fn line(rust: &RustPlan, arguments: &str) -> (String, Option<OsString>) {
     let words: Vec<OsString> = arguments.split_whitespace().map(OsString::from).collect();
-    let around = Surroundings {
-        folder: Path::new("/t"),
-        linker: None,
-        response: &|_| None,
-        is_fixed: &|_| false,
-        cxx_library: &|_| Vec::new(),
-    };
+    let around = nothing();
     let invocation = super::invoke(rust, &words, around).unwrap();
     let words: Vec<String> = invocation.arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let remembered = invocation.environment.into_iter().find(|(name, _)| *name == LINKER_VARIABLE);
@@ -75,13 +69,7 @@ fn the_users_own_wrapper_is_called_with_the_real_compiler_first() {
 fn the_folder_of_the_build_has_another_name_in_what_is_written() {
     let rust = plan(cc(), None);
     let words = ["/r/rustc", "--target", TRIPLE, "a.rs"].map(OsString::from);
-    let around = Surroundings {
-        folder: Path::new("/home/me/.cache/x/tools"),
-        linker: None,
-        response: &|_| None,
-        is_fixed: &|_| false,
-        cxx_library: &|_| Vec::new(),
-    };
+    let around = Surroundings { folder: Path::new("/home/me/.cache/x/tools"), ..nothing() };
     let line = super::invoke(&rust, &words, around).unwrap().arguments;
     assert!(line.contains(&"--remap-path-prefix=/home/me/.cache/x=/build".into()), "{line:?}");
 }
