@@ -7,7 +7,7 @@ use super::{Compiler, Dialect, Tool, ToolPlan};
 use crate::{Linkage, Processor};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
-use underpin_elf::{Class, Details, Elf, Endian, FileType, Machine, Section, SectionKind, Source};
+use underpin_elf::{Class, Details, Elf, Endian, FileType, Section, SectionKind, Source};
 
 /// `SHT_RELA` (gABI, "Sections"): the relocations of another section, whose index is in `sh_info`.
 const SHT_RELA: SectionKind = SectionKind::Other(4);
@@ -61,7 +61,8 @@ fn place(compiler: &mut Compiler, begin: &str) {
 #[must_use]
 pub fn is_fixed<S: Source + ?Sized>(file: &S) -> bool {
     let Ok(elf) = Elf::read(file) else { return false };
-    let Some(processor) = processor(elf.ident.machine) else { return false };
+    let mut processors = Processor::ALL.into_iter();
+    let Some(processor) = processors.find(|known| known.machine() == elf.ident.machine) else { return false };
     let shape = (elf.ident.file_type, elf.ident.class, elf.ident.endian);
     if shape != (FileType::Relocatable, Class::Elf64, Endian::Little) {
         return false;
@@ -90,15 +91,6 @@ fn has_address<S: Source + ?Sized>(file: &S, table: &Section, processor: Process
         at += size as u64;
     }
     false
-}
-
-fn processor(machine: Machine) -> Option<Processor> {
-    Some(match machine {
-        Machine::X86_64 => Processor::X86_64,
-        Machine::AARCH64 => Processor::Aarch64,
-        Machine::RISCV => Processor::Riscv64,
-        _ => return None,
-    })
 }
 
 /// Whether a relocation of this type is an address, or a part of one (the processors' supplements to the ELF specification).
