@@ -15,11 +15,15 @@ const PROGRAM: &str = "#include <stdio.h>\nint main(void) { puts(\"ran\"); retur
 
 /// A build into `out/`, with a cache of its own.
 fn builds(fixture: &Fixture, project: &str, more: &[&str]) -> Output {
+    Output::of(&mut build(fixture, project, more))
+}
+
+fn build(fixture: &Fixture, project: &str, more: &[&str]) -> Command {
     let folder = |name: &str| fixture.join(name).display().to_string();
     let (project, out) = (folder(project), format!("{}/", folder("out")));
     let mut command = underpin(["build", "--as", "musl+system-overlay", &project, "-o", &out]);
     command.args(more).env("XDG_CACHE_HOME", fixture.join("cache"));
-    Output::of(&mut command)
+    command
 }
 
 fn put(fixture: &Fixture, name: &str, text: &str) {
@@ -226,6 +230,34 @@ fn a_build_system_that_ends_well_without_a_program_is_quoted() {
         "{}",
         output.stderr
     );
+}
+
+#[test]
+fn objects_of_a_build_with_other_variables_are_not_reused() {
+    need!("cmake", "make", "meson", "ninja", "musl-gcc", "readelf");
+    let fixture = Fixture::new();
+    let source = "#include <stdio.h>\nint main(void) { printf(\"%d\\n\", WORD); return 0; }\n";
+    let lists = "cmake_minimum_required(VERSION 3.10)\nproject(prog C)\nadd_executable(prog prog.c)\n";
+    let rule =
+        |flags: &str| format!("prog: prog.o\n\t$(CC) -o prog prog.o\nprog.o: prog.c\n\t$(CC) {flags} -c prog.c\n");
+    let script = format!("#!/bin/sh\ncat > Makefile <<END\n{}END\n", rule("$CFLAGS").replace("$(CC)", "$CC"));
+    // What make takes from the environment has any name that its author likes.
+    let projects = [
+        ("make", "Makefile", rule("$(CFLAGS)"), "CFLAGS"),
+        ("mention", "Makefile", rule("$(OPTIONS)"), "OPTIONS"),
+        ("configure", "configure", script, "CFLAGS"),
+        ("cmake", "CMakeLists.txt", lists.to_owned(), "CFLAGS"),
+        ("meson", "meson.build", "project('prog', 'c')\nexecutable('prog', 'prog.c')\n".to_owned(), "CFLAGS"),
+    ];
+    for (project, name, text, variable) in projects {
+        put(&fixture, &format!("{project}/{name}"), &text);
+        put(&fixture, &format!("{project}/prog.c"), source);
+        for word in ["1", "2", "1"] {
+            let output = Output::of(build(&fixture, project, &["--force"]).env(variable, format!("-DWORD={word}")));
+            assert_eq!(output.code, Some(0), "{project}: {}{}", output.stdout, output.stderr);
+            assert_eq!(ran(&fixture.join("out/prog")), format!("{word}\n"), "{project}");
+        }
+    }
 }
 
 #[test]

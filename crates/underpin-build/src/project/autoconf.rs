@@ -47,7 +47,10 @@ pub fn name(folder: &Path) -> Option<String> {
 pub fn plan(folder: &Path, context: &Context<'_>, is_autoconfs: bool) -> Result<Planned, BuildError> {
     shared::is_plain(context, "configure")?;
     make::program()?;
-    let copy = shared::folder(context, "source");
+    let mut texts = listed::make::texts(folder);
+    let may_be_asked = is_autoconfs || listed::make::may_be_asked(&texts);
+    texts.push(shared::text(&folder.join(MARK)));
+    let copy = shared::folder(context, "source", &texts);
     let mut variables = shared::variables(context);
     variables.push(shared::ceiling(&copy));
     let own = if is_autoconfs { options(folder, context) } else { tools(folder, &variables, context.words) };
@@ -60,7 +63,7 @@ pub fn plan(folder: &Path, context: &Context<'_>, is_autoconfs: bool) -> Result<
     let again = outdated.as_ref().and_then(|outdated| outdated.step(&copy, variables.clone()));
     let build = make::step(&copy, variables.clone(), no_manual(context).into_iter().chain(words.clone()).collect())?;
     let mut steps: Vec<Step> = again.into_iter().chain([configure, build.makes(copy.clone())]).collect();
-    if is_autoconfs || listed::make::may_be_asked(&listed::make::texts(folder)) {
+    if may_be_asked {
         steps.push(make::question(&copy, variables, words, context)?);
     }
     Ok(Planned {

@@ -103,7 +103,8 @@ endif()
 pub fn plan(folder: &Path, context: &Context<'_>) -> Result<Planned, BuildError> {
     let cmake = shared::program(&["cmake"], "cmake")?;
     let (folder, copy) = shared::copied(folder, context);
-    let results = shared::folder(context, if copy.is_some() { "cmake-copy" } else { "cmake" });
+    let kind = if copy.is_some() { "cmake-copy" } else { "cmake" };
+    let results = shared::folder(context, kind, &[shared::text(&folder.join(MARK))]);
     let file = context.work.join("toolchain.cmake");
     let text = |path: &Path| path.display().to_string();
     let says = |name: &str| context.words.iter().any(|word| word.contains(name));

@@ -48,9 +48,9 @@ pub fn question(
 /// The commands.
 pub fn plan(folder: &Path, context: &Context<'_>) -> Result<Planned, BuildError> {
     shared::is_plain(context, "make")?;
-    let copy = shared::folder(context, "source");
     let text = makefile(folder).map(|path| shared::text(&path)).unwrap_or_default();
     let all = listed::make::texts(folder);
+    let copy = shared::folder(context, "source", &all);
     let mut variables = shared::variables(context);
     if context.toolchain.cxx.is_none() {
         // Ours reports why there is none; this machine's own would link for another C library.

@@ -35,7 +35,8 @@ pub fn plan(folder: &Path, context: &Context<'_>) -> Result<Planned, BuildError>
     let meson = shared::program(&["meson"], "meson")?;
     shared::program(&["ninja", "ninja-build", "samu"], "ninja-build")?;
     let (folder, copy) = shared::copied(folder, context);
-    let results = shared::folder(context, if copy.is_some() { "meson-copy" } else { "meson" });
+    let kind = if copy.is_some() { "meson-copy" } else { "meson" };
+    let results = shared::folder(context, kind, &[shared::text(&folder.join(MARK))]);
     let file = context.work.join("meson.ini");
     let text = |path: &Path| path.display().to_string();
     let says = |names: &[&str]| context.words.iter().any(|word| names.iter().any(|name| word.contains(name)));

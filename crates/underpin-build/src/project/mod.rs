@@ -10,6 +10,7 @@ mod cmake;
 mod copy;
 mod elsewhere;
 mod found;
+mod heard;
 mod listed;
 mod make;
 mod meson;

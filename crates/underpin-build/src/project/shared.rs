@@ -1,6 +1,6 @@
 //! What the kinds of project that are built by another build system have in common.
 
-use super::{Context, Copy};
+use super::{Context, Copy, heard};
 use crate::tool::{Dialect, Tool};
 use crate::toolchain::Toolchain;
 use crate::{BuildError, CLibrary, Processor, Spec};
@@ -27,13 +27,15 @@ pub fn find(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(starts)
 }
 
-/// A folder for results with these arguments: what was configured with others is not mixed with it.
-pub fn folder(context: &Context<'_>, kind: &str) -> PathBuf {
+/// A folder for results with these arguments and the user's variables: what was configured with others is not mixed with it.
+/// `texts`: of the sources, which may mention variables.
+pub fn folder(context: &Context<'_>, kind: &str, texts: &[String]) -> PathBuf {
     let mut hash = Sha256::new();
     for word in context.words {
         hash.update(word);
         hash.update([0]);
     }
+    hash.update(heard::bytes(texts));
     let digits: String = hash.finalize().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
     context.work.join(format!("{kind}-{digits}"))
 }
