@@ -3,7 +3,7 @@
 use crate::absent;
 use crate::cargo_config::CargoConfig;
 use crate::project::{Context, Planned, Project};
-use crate::tool::{Compiler, Dialect, FOLDER_VARIABLE, PLAN_FILE, RustLinker, RustPlan, Tool, ToolPlan};
+use crate::tool::{Compiler, Dialect, FOLDER_VARIABLE, PLAN_FILE, RustLinker, RustPlan, SEARCHED, Tool, ToolPlan};
 use crate::toolchain::{CompilerFamily, KERNEL_HEADERS, SUPPORT_ARCHIVE, SUPPORT_SOURCE, Toolchain, Toolchains};
 use crate::work::{self, Holder, WorkLock, link, write};
 use crate::{BuildError, CLibrary, Claim, Header, LinkObject, Request, Spec, note_object};
@@ -434,8 +434,10 @@ pub(crate) fn support(toolchain: &Toolchain, work: &Path, folder: &Path) -> Vec<
     // A gcc without a wrapper is told musl's headers: glibc's declare the same function.
     let compile = cc.leading.iter().cloned().chain(compile).collect();
     let archive = ["rcs", &text(&folder.join(SUPPORT_ARCHIVE)), &text(&object)].map(str::to_owned);
+    // Not through a tool of ours, which knows what a shell's folders are good for.
+    let nowhere = SEARCHED.map(|name| (name.to_owned(), String::new())).to_vec();
     vec![
-        Step::new("prepare", cc.program.clone(), compile, work),
+        Step::new("prepare", cc.program.clone(), compile, work).with(nowhere),
         Step::new("prepare", ar.into(), archive.to_vec(), work),
     ]
 }

@@ -51,6 +51,7 @@ fn become_tool(tool: Tool, folder: &Path, plan: &[u8], arguments: &[OsString]) -
     let around = Surroundings {
         folder,
         linker: linker.as_deref(),
+        variable: &|name| env::var_os(name),
         response: &response,
         is_fixed: &is_fixed,
         cxx_library: &cxx_library,

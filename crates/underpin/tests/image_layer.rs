@@ -29,14 +29,21 @@ fn fixture() -> Fixture {
     dir.write("my-layer/hello_1.*.append.toml", APPEND);
     dir.write("my-layer/greet.patch", PATCH);
     dir.write("my-layer/hello-src/hello.c", SOURCE);
-    dir.write("my-layer/hello-src/Makefile", "hello: hello.c\n\t$(CC) -O2 -o hello hello.c\n");
+    dir.write(
+        "my-layer/hello-src/Makefile",
+        "hello: hello.c\n\t$(CROSS_COMPILE)$(CC) $(CPPFLAGS) $(EXTRA_CFLAGS) -O2 -o hello hello.c $(LDLIBS)\n",
+    );
     dir
 }
 
 fn image(dir: &Fixture, args: &[&str]) -> Output {
     let mut command = underpin(["image"]);
     command.args(args).args(["--layer", "my-layer"]).current_dir(dir.path());
-    Output::of(command.env("XDG_CACHE_HOME", CACHE))
+    // None of these may reach a recipe.
+    for name in ["CPPFLAGS", "EXTRA_CFLAGS", "LDLIBS", "MAKEFLAGS", "CROSS_COMPILE"] {
+        command.env(name, "no-such-option");
+    }
+    Output::of(command.env("CPATH", "/usr/include").env("XDG_CACHE_HOME", CACHE))
 }
 
 /// The built program; `None` if musl cannot be fetched and need not be.

@@ -10,11 +10,13 @@ mod options;
 mod portable;
 mod response;
 mod rustc;
+mod searched;
 mod strict;
 
 pub use fixed::is_fixed;
 pub use portable::{HERE, Portable};
 pub use response::response_file;
+pub(crate) use searched::VARIABLES as SEARCHED;
 pub use strict::{Leak, Strict};
 
 use crate::{Linkage, Spec};
@@ -214,6 +216,8 @@ pub struct Surroundings<'a> {
     pub folder: &'a Path,
     /// The linker that the user chose ([`LINKER_VARIABLE`]).
     pub linker: Option<&'a OsStr>,
+    /// A variable of the caller's environment.
+    pub variable: &'a dyn Fn(&str) -> Option<OsString>,
     /// The text of a response file (`@FILE`).
     pub response: &'a dyn Fn(&OsStr) -> Option<Vec<u8>>,
     /// Whether a file is an object that only runs at a fixed address ([`is_fixed`]).
@@ -226,7 +230,8 @@ pub struct Surroundings<'a> {
 #[cfg(test)]
 fn nothing() -> Surroundings<'static> {
     let (folder, linker) = (Path::new("/t"), None);
-    Surroundings { folder, linker, response: &|_| None, is_fixed: &|_| false, cxx_library: &|_| Vec::new() }
+    let (variable, response) = (&|_: &str| None, &|_: &OsStr| None);
+    Surroundings { folder, linker, variable, response, is_fixed: &|_| false, cxx_library: &|_| Vec::new() }
 }
 
 /// Why a tool cannot run.
@@ -275,7 +280,9 @@ pub fn invoke(
         Some((fixed, remark)) => (Cow::Owned(fixed), remark),
         None => (Cow::Borrowed(plan), None),
     };
-    Ok(Invocation { from_file, watched, remark, ..expanded(&plan, tool, &words, around)? })
+    let mut invocation = Invocation { from_file, watched, remark, ..expanded(&plan, tool, &words, around)? };
+    invocation.environment.extend(searched::changed(&plan.spec, around.variable));
+    Ok(invocation)
 }
 
 /// The arguments of several calls that one call of a tool becomes, one after the other ([`invoke`] each); `None` if it stays one,

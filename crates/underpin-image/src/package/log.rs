@@ -17,6 +17,31 @@ const LAST_LINES: usize = 15;
 /// Between two looks whether a command has ended.
 const LONGEST_LOOK: Duration = Duration::from_millis(20);
 
+/// Of the user's variables, those that lead to tools, caches and servers. No other one reaches a recipe's commands: `CPPFLAGS`,
+/// `LIBS`, `CROSS_COMPILE`, a `V` that a makefile mentions would make another package of the same key.
+const KEPT: [&str; 18] = [
+    "CARGO_HOME",
+    "CURL_CA_BUNDLE",
+    "HOME",
+    "LD_LIBRARY_PATH",
+    "PATH",
+    "PERL5LIB",
+    "PYTHONPATH",
+    "RUSTUP_DIST_SERVER",
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    "TMPDIR",
+    "XDG_CACHE_HOME",
+    "all_proxy",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+];
+const KEPT_BEGINNINGS: [&str; 6] =
+    ["CARGO_HTTP_", "CARGO_NET_", "CARGO_REGISTR", "CARGO_SOURCE_", "CCACHE_", "SCCACHE_"];
+
 /// The log of one package's build.
 pub(super) struct Log<'a> {
     pub(super) recipe: &'a str,
@@ -40,9 +65,9 @@ impl Log<'_> {
         let started = Command::new(program)
             .args(arguments)
             .current_dir(folder)
+            .env_clear()
+            .envs(std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_kept)))
             .envs(environment.iter().map(|(name, value)| (name, value)))
-            .env_remove("MAKEFLAGS")
-            .env_remove("RUSTFLAGS")
             .env("LC_ALL", "C.UTF-8")
             .stdin(Stdio::null())
             .stdout(output)
@@ -92,6 +117,13 @@ impl Log<'_> {
     }
 }
 
+/// Whether a recipe's commands get a variable of the user's. Proxies are named in either case (curl(1), "ENVIRONMENT").
+fn is_kept(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let is_proxy = lower.ends_with("_proxy") && KEPT.contains(&lower.as_str());
+    is_proxy || KEPT.contains(&name) || KEPT_BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
+}
+
 /// The last lines, and before them what a tool of ours refused: a configuration that tries a compiler says much after that.
 fn telling<'l>(lines: &[&'l str]) -> Vec<&'l str> {
     let (before, last) = lines.split_at(lines.len().saturating_sub(LAST_LINES));
@@ -103,6 +135,18 @@ fn telling<'l>(lines: &[&'l str]) -> Vec<&'l str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_the_users_variables_only_what_leads_to_tools_and_servers_is_kept() {
+        for name in ["PATH", "HOME", "HTTPS_PROXY", "no_proxy", "CARGO_REGISTRIES_MINE_INDEX", "CARGO_NET_OFFLINE"] {
+            assert!(is_kept(name), "{name}");
+        }
+        for name in
+            ["CFLAGS", "CPATH", "CROSS_COMPILE", "ARCH", "V", "MAKEFLAGS", "CARGO_BUILD_TARGET", "path", "LD_PRELOAD"]
+        {
+            assert!(!is_kept(name), "{name}");
+        }
+    }
 
     #[test]
     fn what_our_tool_refused_is_shown_before_the_last_lines() {

@@ -1,4 +1,4 @@
-use super::super::{Compiler, Dialect, RustLinker, RustPlan, Surroundings, Tool, ToolPlan, invoke};
+use super::super::{Compiler, Dialect, RustLinker, RustPlan, Surroundings, Tool, ToolPlan, invoke, nothing};
 use crate::{Allocator, CLibrary, Goal, Linkage, Processor, Spec};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -47,13 +47,7 @@ fn line_with(cxx: Option<Compiler>, linker: RustLinker, users: Option<&str>, too
     let response = |file: &OsStr| (file == "/tmp/args").then(|| b"\"-shared\"\n\"a.o\"".to_vec());
     let archives = |_: &Compiler| ["/z/libc++.a", "/z/libc++abi.a"].map(OsString::from).to_vec();
     let linker = users.map(OsStr::new);
-    let around = Surroundings {
-        folder: Path::new("/t"),
-        linker,
-        response: &response,
-        is_fixed: &|_| false,
-        cxx_library: &archives,
-    };
+    let around = Surroundings { linker, response: &response, cxx_library: &archives, ..nothing() };
     let invocation = invoke(&plan, tool, &words, around).unwrap();
     let words: Vec<String> = invocation.arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     format!("{} {}", invocation.program.display(), words.join(" "))

@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use bstr::ByteSlice;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, IsTerminal};
 use std::os::fd::OwnedFd;
@@ -126,6 +126,9 @@ fn start(plan: &Plan, step: &Step, timeout: Duration, output: &Path, log: &Path)
     let input = Some(OwnedFd::from(File::open("/dev/null")?));
     let streams = Streams { input, output: Some(output), error: Some(messages()?) };
     let mut environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+    // What tools say is read: which folder make entered, what a linker lacks. A German make says it in German.
+    environment.insert("LC_ALL".into(), "C.UTF-8".into());
+    environment.remove(OsStr::new("LANGUAGE"));
     for (name, value) in plan.environment.iter().chain(&step.environment) {
         environment.insert(name.into(), value.into());
     }
