@@ -24,6 +24,7 @@ mod note;
 pub mod raw;
 mod read;
 mod region;
+mod script;
 mod section;
 mod source;
 mod strings;
@@ -48,6 +49,7 @@ pub use note::{
 };
 pub use note::{BUILD_NOTE_OWNER, BUILD_NOTE_SECTION, BUILD_NOTE_TYPE, BuildNote};
 pub use note::{PackageNote, Probe, Properties, ResolutionCache};
+pub use script::ScriptLine;
 pub use section::{Section, SectionKind};
 pub use source::{FileSource, Source};
 pub use symbol::VersionedSymbol;

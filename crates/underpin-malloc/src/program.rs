@@ -4,14 +4,15 @@
 //! executes later cannot be known here.
 
 use crate::{MallocError, Obstacle, store};
-use bstr::{BString, ByteSlice};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use underpin_elf::{AllocatorKind, Details, Elf, FileSource, Identity, Language, LibcKind, LibcPlacement, Machine};
+use underpin_elf::{
+    AllocatorKind, Details, Elf, FileSource, Identity, Language, LibcKind, LibcPlacement, Machine, ScriptLine,
+};
 use underpin_sys::find_program;
 
 /// A command, looked at before it runs.
@@ -57,8 +58,6 @@ pub enum CLibrary {
 
 /// How many `#!` lines the kernel follows (`BINPRM_MAX_RECURSION` and its check in `fs/exec.c`).
 const MOST_SCRIPTS: usize = 5;
-/// A `#!` line is cut at this length (`BINPRM_BUF_SIZE`).
-const HEAD: usize = 256;
 
 impl Program {
     /// Finds a command as a shell would and looks at what will be executed for it. `path` is the value of PATH.
@@ -70,16 +69,16 @@ impl Program {
         let mut stages = Vec::new();
         let mut current = file.clone();
         for _ in 0..MOST_SCRIPTS {
-            let Some(line) = script_line(&current)? else {
+            let head = head(&current)?;
+            let Some(line) = ScriptLine::read(&head) else {
                 stages.push(Stage::read(&current)?);
                 return Ok(Program { file, stages });
             };
-            let mut words = line.fields_with(|byte| byte == ' ' || byte == '\t');
-            let interpreter = PathBuf::from(text(words.next().unwrap_or_default()));
-            current = match through_env(&interpreter, words) {
+            let interpreter = PathBuf::from(text(line.interpreter));
+            current = match line.through_env() {
                 Some(name) => {
                     stages.push(Stage::read(&interpreter)?);
-                    find_program(&name, path)?
+                    find_program(&text(name), path)?
                 }
                 None => interpreter,
             };
@@ -93,20 +92,12 @@ fn text(bytes: &[u8]) -> OsString {
     OsStr::from_bytes(bytes).to_owned()
 }
 
-/// The program that `env` will execute: the first word that is neither an option nor a variable.
-fn through_env<'a>(interpreter: &Path, words: impl Iterator<Item = &'a [u8]>) -> Option<OsString> {
-    if interpreter.file_name()? != "env" {
-        return None;
-    }
-    words.into_iter().find(|word| !word.starts_with(b"-") && !word.contains(&b'=')).map(text)
-}
-
-/// What follows `#!`; `None` if the file is not a script.
-fn script_line(path: &Path) -> Result<Option<BString>, MallocError> {
-    let mut head = Vec::with_capacity(HEAD);
-    let read = File::open(path).and_then(|file| file.take(HEAD as u64).read_to_end(&mut head));
+/// What the kernel reads to find out what a file is.
+fn head(path: &Path) -> Result<Vec<u8>, MallocError> {
+    let mut head = Vec::with_capacity(ScriptLine::HEAD);
+    let read = File::open(path).and_then(|file| file.take(ScriptLine::HEAD as u64).read_to_end(&mut head));
     read.map_err(|error| unreadable(path, error))?;
-    Ok(head.strip_prefix(b"#!").map(|rest| rest.lines().next().unwrap_or_default().trim().into()))
+    Ok(head)
 }
 
 fn unreadable(path: &Path, error: io::Error) -> MallocError {

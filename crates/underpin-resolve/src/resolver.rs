@@ -12,7 +12,7 @@ use crate::{glibc, musl};
 use bstr::{BStr, BString, ByteSlice};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use underpin_elf::{Elf, ElfError, FileType, Ident, Machine, Segment, Source};
+use underpin_elf::{Elf, ElfError, FileType, Ident, Machine, ScriptLine, Segment};
 
 /// A larger file is not taken for a loader.
 const LOADER_LIMIT: u64 = 64 << 20;
@@ -153,8 +153,8 @@ impl<'r> Resolver<'r> {
             FileKind::Fifo => return Err(not_a_file("a FIFO")),
             FileKind::Other => return Err(not_a_file("a device or socket")),
         }
-        if let Some(interpreter) = script_interpreter(&facts.head) {
-            return Err(ResolveError::Script { path: owned(), interpreter });
+        if let Some(line) = ScriptLine::read(&facts.head).filter(|line| !line.interpreter.is_empty()) {
+            return Err(ResolveError::Script { path: owned(), interpreter: line.interpreter.into() });
         }
         let elf = match &facts.elf {
             Ok(elf) => elf.clone(),
@@ -279,10 +279,4 @@ fn absolute(root: &dyn Root, path: &BStr) -> BString {
         return path.into();
     }
     [root.current_directory().as_slice(), b"/", path].concat().into()
-}
-
-/// The interpreter of a `#!` line.
-fn script_interpreter(head: &[u8]) -> Option<BString> {
-    let line = head.strip_prefix(b"#!")?.lines().next()?;
-    line.split(|byte| byte.is_ascii_whitespace()).find(|word| !word.is_empty()).map(BString::from)
 }

@@ -10,6 +10,7 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+use underpin_elf::ScriptLine;
 
 /// Why a file cannot be examined: one sentence with the path and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -129,7 +130,8 @@ fn classify(path: &Path, head: &[u8], verb: &'static str) -> Result<(), InputErr
     if head.is_empty() {
         return Err(InputError::Empty(path.to_owned()));
     }
-    if let Some(interpreter) = shebang(head) {
+    if let Some(line) = ScriptLine::read(head).filter(|line| !line.interpreter.is_empty()) {
+        let interpreter = line.through_env().unwrap_or(line.interpreter).into();
         return Err(InputError::Script { path: path.to_owned(), interpreter, verb });
     }
     Err(InputError::NotElf(path.to_owned(), describe(head)))
@@ -145,18 +147,6 @@ fn elf_type(head: &[u8]) -> Option<u16> {
     const BIG_ENDIAN: u8 = 2;
     let bytes = [*head.get(16)?, *head.get(17)?];
     Some(if head.get(EI_DATA) == Some(&BIG_ENDIAN) { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) })
-}
-
-/// The program that the kernel would start for a `#!` line; after `env NAME`, the name.
-fn shebang(head: &[u8]) -> Option<BString> {
-    let line = head.strip_prefix(b"#!")?.lines().next()?;
-    let mut words = line.fields_with(|letter| letter == ' ' || letter == '\t');
-    let interpreter = words.next()?;
-    if !interpreter.ends_with(b"/env") {
-        return Some(interpreter.into());
-    }
-    let named = words.find(|word| !word.starts_with(b"-") && !word.contains(&b'='));
-    Some(named.unwrap_or(interpreter).into())
 }
 
 /// A description of the first bytes: text as text, anything else in hexadecimal.

@@ -8,6 +8,7 @@ use super::{Context, Copy, Planned, automake, listed, make, shared};
 use crate::{BuildError, Processor, Step};
 use std::fs;
 use std::path::{Path, PathBuf};
+use underpin_elf::ScriptLine;
 
 /// The script.
 pub const MARK: &str = "configure";
@@ -79,16 +80,17 @@ pub fn plan(folder: &Path, context: &Context<'_>, is_autoconfs: bool) -> Result<
 /// here is found by its name.
 fn interpreter(script: &Path) -> (PathBuf, Option<String>) {
     let text = shared::text(script);
-    let line = text.lines().next().and_then(|line| line.strip_prefix("#!")).map_or("", str::trim);
-    let (path, argument) = line.split_once([' ', '\t']).unwrap_or((line, ""));
-    let (path, argument) = (Path::new(path), argument.trim());
+    let line = ScriptLine::read(text.as_bytes());
+    let path = line.map_or_else(PathBuf::new, |line| line.interpreter.to_string().into());
     let elsewhere = || path.file_name().and_then(|name| shared::find(name.to_str()?));
-    let path = match path {
-        path if path.as_os_str().is_empty() => PathBuf::from("/bin/sh"),
-        path if path.exists() => path.to_owned(),
-        path => elsewhere().unwrap_or_else(|| path.to_owned()),
+    let program = if path.as_os_str().is_empty() {
+        PathBuf::from("/bin/sh")
+    } else if path.exists() {
+        path
+    } else {
+        elsewhere().unwrap_or(path)
     };
-    (path, (!argument.is_empty()).then(|| argument.to_owned()))
+    (program, line.and_then(|line| line.argument).map(ToString::to_string))
 }
 
 /// The tools by option, for a script that knows such options: FFmpeg's and tcc's read no variable.

@@ -3,7 +3,7 @@
 use super::{Diagnosis, Evidence, Lack, LackKind, Program, View};
 use crate::oci::FileKind;
 use bstr::{BStr, BString, ByteSlice};
-use underpin_elf::{Elf, FileType};
+use underpin_elf::{Elf, FileType, ScriptLine};
 use underpin_resolve::Root;
 
 /// Where engines look for a command if the image sets no PATH.
@@ -57,7 +57,7 @@ fn all(view: &View<'_>, findings: &mut Vec<Lack>, out: &mut Diagnosis) -> Vec<BS
         let path: BString = [b"/", path.as_bytes()].concat().into();
         if is_elf_program(view, path.as_ref()) {
             found.push(path);
-        } else if in_path(path.as_ref()) && script(view, path.as_ref()).is_some() {
+        } else if in_path(path.as_ref()) && ScriptLine::read(&head(view, path.as_ref())).is_some() {
             start(view, path.as_ref(), "it can be started", findings, out, &mut Vec::new());
         }
     }
@@ -101,7 +101,8 @@ fn start(
                 fix: format!("set its mode to 0755: chmod 0755 {path}"),
             });
         }
-        let Some(line) = script(view, path.as_ref()) else {
+        let head = head(view, path.as_ref());
+        let Some(line) = ScriptLine::read(&head) else {
             if !found.contains(&path) {
                 found.push(path);
             }
@@ -110,14 +111,14 @@ fn start(
         if !out.programs.iter().any(|known| known.path == path) {
             out.programs.push(Program { path: path.clone(), objects: 0, script: true });
         }
-        match interpreter(view, line.as_bstr()) {
+        match interpreter(view, line) {
             Ok(next) => path = next,
             Err(name) => {
                 findings.push(Lack {
                     kind: LackKind::ScriptInterpreter,
                     programs: vec![path.clone()],
                     missing: format!("{name}, the interpreter of a script: it does not start"),
-                    evidence: vec![Evidence { file: path.clone(), offset: Some(0), what: line.to_string() }],
+                    evidence: vec![Evidence { file: path.clone(), offset: Some(0), what: format!("#!{}", line.text) }],
                     fix: format!("add {name} with its libraries, or start a program that needs no interpreter"),
                 });
                 return;
@@ -167,26 +168,22 @@ fn locate(view: &View<'_>, word: &BStr) -> Option<BString> {
     path.split(|byte| *byte == b':').find_map(|folder| regular([folder, b"/", word.as_bytes()].concat().into()))
 }
 
-/// The `#!` line of a script.
-fn script(view: &View<'_>, path: &BStr) -> Option<BString> {
-    let opened = view.image.files.open(path).ok()?;
-    // The kernel reads no more (BINPRM_BUF_SIZE).
-    let size = opened.source.len().min(256);
-    let mut head = vec![0; usize::try_from(size).ok()?];
-    opened.source.read_exact_at(0, &mut head).ok()?;
-    head.starts_with(b"#!").then(|| head.lines().next().unwrap_or_default().into())
+/// What the kernel reads to find out what a file is; nothing if it cannot be read.
+fn head(view: &View<'_>, path: &BStr) -> Vec<u8> {
+    let Ok(opened) = view.image.files.open(path) else { return Vec::new() };
+    let size = usize::try_from(opened.source.len()).unwrap_or(usize::MAX).min(ScriptLine::HEAD);
+    let mut head = vec![0; size];
+    if opened.source.read_exact_at(0, &mut head).is_ok() { head } else { Vec::new() }
 }
 
-/// The program that a `#!` line leads to, `env NAME` included; the name of what is missing.
-fn interpreter(view: &View<'_>, line: &BStr) -> Result<BString, BString> {
-    let mut words = line[2..].fields_with(|letter| letter == ' ' || letter == '\t');
-    let Some(name) = words.next() else { return Err("a name after `#!`".into()) };
-    let path = locate(view, name.as_bstr()).ok_or_else(|| BString::from(name))?;
-    if !name.ends_with(b"/env") {
-        return Ok(path);
+/// The program that a script leads to, `env NAME` included; the name of what is missing.
+fn interpreter(view: &View<'_>, line: ScriptLine<'_>) -> Result<BString, BString> {
+    if line.interpreter.is_empty() {
+        return Err("a name after `#!`".into());
     }
-    match words.find(|word| !word.starts_with(b"-") && !word.contains(&b'=')) {
-        Some(word) => locate(view, word.as_bstr()).ok_or_else(|| word.into()),
+    let path = locate(view, line.interpreter).ok_or_else(|| BString::from(line.interpreter))?;
+    match line.through_env() {
+        Some(word) => locate(view, word).ok_or_else(|| word.into()),
         None => Ok(path),
     }
 }

@@ -1,7 +1,6 @@
 use super::super::{Compiler, Dialect, RustLinker, RustPlan, Surroundings, Tool, ToolPlan, invoke, nothing};
 use crate::{Allocator, CLibrary, Goal, Linkage, Processor, Spec};
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
 
 fn cc(program: &str) -> RustLinker {
     RustLinker::Compiler(Compiler {
