@@ -234,6 +234,27 @@ fn nothing() -> Surroundings<'static> {
     Surroundings { folder, linker, variable, response, is_fixed: &|_| false, cxx_library: &|_| Vec::new() }
 }
 
+/// Of a test: no tool at all.
+#[cfg(test)]
+const fn no_tools(spec: Spec) -> ToolPlan {
+    ToolPlan {
+        spec,
+        cc: None,
+        cxx: None,
+        ar: Vec::new(),
+        ranlib: Vec::new(),
+        ld: Vec::new(),
+        objects: Vec::new(),
+        headers: None,
+        behind: None,
+        layout: None,
+        rust: None,
+        portable: None,
+        without_cxx: None,
+        strict: None,
+    }
+}
+
 /// Why a tool cannot run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ToolError {
@@ -281,7 +302,7 @@ pub fn invoke(
         None => (Cow::Borrowed(plan), None),
     };
     let mut invocation = Invocation { from_file, watched, remark, ..expanded(&plan, tool, &words, around)? };
-    invocation.environment.extend(searched::changed(&plan.spec, around.variable));
+    invocation.environment.extend(searched::changed(&plan, around.variable));
     Ok(invocation)
 }
 

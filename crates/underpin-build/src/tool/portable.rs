@@ -101,6 +101,7 @@ impl ToolPlan {
 
 #[cfg(test)]
 mod tests {
+    use super::super::no_tools;
     use super::*;
     use crate::tool::{Dialect, Tool};
     use crate::{Allocator, CLibrary, Goal, Linkage, Processor, Spec};
@@ -123,22 +124,8 @@ mod tests {
             end: words(&["-lc", "/bin/sh"]),
         };
         let portable = Portable { run: words(&["/bin/sh", "-L", "/made/sdk/sysroot"]) };
-        ToolPlan {
-            spec,
-            cc: Some(cc),
-            cxx: None,
-            ar: words(&["/absent/ar"]),
-            ranlib: Vec::new(),
-            ld: Vec::new(),
-            objects: vec!["/made/sdk/tools/note.o".into()],
-            headers: None,
-            behind: None,
-            layout: None,
-            rust: None,
-            portable: Some(portable),
-            without_cxx: None,
-            strict: None,
-        }
+        let objects = vec!["/made/sdk/tools/note.o".into()];
+        ToolPlan { cc: Some(cc), ar: words(&["/absent/ar"]), objects, portable: Some(portable), ..no_tools(spec) }
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //! a user's profile or a module file and mean this machine's own C library: with `CPATH=/usr/include` a program for musl is
 //! compiled with glibc's headers, by clang and zig without a word.
 
-use crate::{CLibrary, Processor, Spec};
+use super::ToolPlan;
+use crate::{CLibrary, Processor};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
@@ -23,11 +24,14 @@ const OWN: [&str; 8] = [
 
 /// The variables that have to be others for a build, with values without this machine's own folders; what else the user names
 /// stays. An empty value is as good as none (gcc `incpath.cc`, clang `addDirectoryList`).
-pub(crate) fn changed(
-    spec: &Spec,
+pub(super) fn changed(
+    plan: &ToolPlan,
     variable: &dyn Fn(&str) -> Option<OsString>,
 ) -> impl Iterator<Item = (&'static str, OsString)> {
-    let is_own_libc = spec.libc == CLibrary::Glibc(None) && Processor::host() == Some(spec.processor);
+    // An SDK and an image have a glibc of their own.
+    let has_own = plan.portable.is_some() || plan.strict.is_some();
+    let is_machines = plan.spec.libc == CLibrary::Glibc(None) && Processor::host() == Some(plan.spec.processor);
+    let is_own_libc = is_machines && !has_own;
     let names = VARIABLES.iter().filter(move |_| !is_own_libc);
     names.filter_map(|name| Some((*name, without_own(&variable(name)?)?)))
 }
@@ -53,6 +57,7 @@ fn is_own(folder: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Strict, no_tools};
     use super::*;
     use crate::{Allocator, Goal, SpecText};
 
@@ -77,16 +82,19 @@ mod tests {
     #[test]
     fn a_build_for_this_machines_own_c_library_keeps_them() {
         let variable = |name: &str| (name == "CPATH").then(|| OsString::from("/usr/include"));
-        let names = |processor, text: &str| {
+        let plan = |processor, text: &str| {
             let text: SpecText = text.parse().unwrap();
             let spec = text.complete(processor, Goal::Balanced, |_| Allocator::System).unwrap();
-            changed(&spec, &variable).map(|(name, _)| name).collect::<Vec<_>>()
+            no_tools(spec)
         };
+        let names = |plan: &ToolPlan| changed(plan, &variable).map(|(name, _)| name).collect::<Vec<_>>();
         let host = Processor::host().unwrap();
         let other = if host == Processor::Riscv64 { Processor::Aarch64 } else { Processor::Riscv64 };
-        assert_eq!(names(host, "musl"), ["CPATH"]);
-        assert_eq!(names(host, "glibc:2.17"), ["CPATH"]);
-        assert_eq!(names(other, "glibc"), ["CPATH"]);
-        assert_eq!(names(host, "glibc"), [""; 0]);
+        assert_eq!(names(&plan(host, "musl")), ["CPATH"]);
+        assert_eq!(names(&plan(host, "glibc:2.17")), ["CPATH"]);
+        assert_eq!(names(&plan(other, "glibc")), ["CPATH"]);
+        assert_eq!(names(&plan(host, "glibc")), [""; 0]);
+        let of_an_image = ToolPlan { strict: Some(Strict::default()), ..plan(host, "glibc") };
+        assert_eq!(names(&of_an_image), ["CPATH"]);
     }
 }

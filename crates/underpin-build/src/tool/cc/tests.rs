@@ -1,4 +1,4 @@
-use super::super::{Compiler, Dialect, Surroundings, Tool, ToolPlan, invoke, nothing};
+use super::super::{Compiler, Dialect, Surroundings, Tool, ToolPlan, invoke, no_tools, nothing};
 use super::apart;
 use crate::{Allocator, CLibrary, GlibcVersion, Goal, Linkage, Processor, Spec};
 use std::ffi::{OsStr, OsString};
@@ -20,22 +20,8 @@ fn compiler(dialect: Dialect) -> Compiler {
 
 /// Of no compiler.
 fn plan(spec: Spec) -> ToolPlan {
-    ToolPlan {
-        spec,
-        cc: None,
-        cxx: None,
-        ar: vec!["zig".into(), "ar".into()],
-        ranlib: Vec::new(),
-        ld: Vec::new(),
-        headers: None,
-        behind: None,
-        layout: None,
-        objects: vec!["/t/allocator.o".into(), "/t/note.o".into()],
-        rust: None,
-        portable: None,
-        without_cxx: None,
-        strict: None,
-    }
+    let objects = vec!["/t/allocator.o".into(), "/t/note.o".into()];
+    ToolPlan { ar: vec!["zig".into(), "ar".into()], objects, ..no_tools(spec) }
 }
 
 fn line(spec: Spec, dialect: Dialect, arguments: &str) -> String {
@@ -287,22 +273,7 @@ fn the_linkers_version_is_asked_of_the_linker_that_links() {
     let spec = spec(CLibrary::Musl, Linkage::Static);
     let mut clang = compiler(Dialect::Foreign);
     clang.start.push("-fuse-ld=lld".to_owned());
-    let plan = ToolPlan {
-        spec,
-        cc: Some(clang),
-        cxx: None,
-        ar: Vec::new(),
-        ranlib: Vec::new(),
-        ld: Vec::new(),
-        headers: None,
-        behind: None,
-        layout: None,
-        objects: Vec::new(),
-        rust: None,
-        portable: None,
-        without_cxx: Some("no C++ here".to_owned()),
-        strict: None,
-    };
+    let plan = ToolPlan { cc: Some(clang), without_cxx: Some("no C++ here".to_owned()), ..no_tools(spec) };
     let around = nothing();
     let asked = invoke(&plan, Tool::Cc, &["-Wl,--version".into()], around).unwrap();
     assert_eq!(asked.arguments, ["-fuse-ld=lld", "-Wl,--version"]);
@@ -334,20 +305,12 @@ fn headers_in_front_are_for_c_alone_and_the_layout_for_gnu_ld_alone() {
     let mut lld = compiler(Dialect::Foreign);
     lld.start.push("-fuse-ld=lld".to_owned());
     let plan = |compiler: Compiler| ToolPlan {
-        spec: spec(CLibrary::Musl, Linkage::Static),
         cc: Some(compiler.clone()),
         cxx: Some(compiler),
-        ar: Vec::new(),
-        ranlib: Vec::new(),
-        ld: Vec::new(),
         headers: Some("/t/include".into()),
         behind: Some("/t/bsd".into()),
         layout: Some("/t/layout.ld".into()),
-        objects: Vec::new(),
-        rust: None,
-        portable: None,
-        without_cxx: None,
-        strict: None,
+        ..no_tools(spec(CLibrary::Musl, Linkage::Static))
     };
     let around = nothing();
     let has = |compiler: Compiler, tool, words: &[&str], word: &str| {

@@ -1,4 +1,4 @@
-use super::super::{Compiler, Dialect, RustLinker, RustPlan, Surroundings, Tool, ToolPlan, invoke, nothing};
+use super::super::{Compiler, Dialect, RustLinker, RustPlan, Surroundings, Tool, ToolPlan, invoke, no_tools, nothing};
 use crate::{Allocator, CLibrary, Goal, Linkage, Processor, Spec};
 use std::ffi::{OsStr, OsString};
 
@@ -26,22 +26,7 @@ fn line_with(cxx: Option<Compiler>, linker: RustLinker, users: Option<&str>, too
         overlay: false,
     };
     let rust = RustPlan { triple: spec.rust_triple(), linker, flags: Vec::new(), wrapper: None };
-    let plan = ToolPlan {
-        spec,
-        cc: None,
-        cxx,
-        ar: Vec::new(),
-        ranlib: Vec::new(),
-        ld: Vec::new(),
-        objects: vec!["/t/allocator.o".into()],
-        headers: None,
-        behind: None,
-        layout: None,
-        rust: Some(rust),
-        portable: None,
-        without_cxx: None,
-        strict: None,
-    };
+    let plan = ToolPlan { cxx, objects: vec!["/t/allocator.o".into()], rust: Some(rust), ..no_tools(spec) };
     let words: Vec<OsString> = arguments.split_whitespace().map(OsString::from).collect();
     let response = |file: &OsStr| (file == "/tmp/args").then(|| b"\"-shared\"\n\"a.o\"".to_vec());
     let archives = |_: &Compiler| ["/z/libc++.a", "/z/libc++abi.a"].map(OsString::from).to_vec();
