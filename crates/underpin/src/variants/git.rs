@@ -110,6 +110,8 @@ fn said<'a>(words: impl Iterator<Item = &'a OsStr>) -> anyhow::Result<Vec<u8>> {
     let mut command = Command::new("git");
     // The user's hooks are not for these trees, and no lock is taken that another git might wait for.
     command.args(["-c", "core.hooksPath=/dev/null"]).args(words).env("GIT_OPTIONAL_LOCKS", "0");
+    // Its words become part of our sentences.
+    command.env("LC_ALL", "C.UTF-8").env_remove("LANGUAGE");
     // The index of a commit in progress, as hooks have it.
     command.env_remove("GIT_INDEX_FILE");
     // Ctrl-C is for us: we clean up with the same command.
