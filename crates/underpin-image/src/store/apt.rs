@@ -275,7 +275,7 @@ fn output(tool: &'static str, arguments: &[OsString], directory: &Path) -> Resul
         error: Some(complaints.try_clone().map_err(scratch)?.into()),
     };
     let mut environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
-    environment.retain(|(name, _)| name != "APT_CONFIG" && name != "LC_ALL");
+    environment.retain(|(name, _)| name != "APT_CONFIG" && name != "LC_ALL" && name != "LANGUAGE");
     environment.push(("LC_ALL".into(), "C.UTF-8".into()));
     let spawn = Spawn::new(file, arguments, &environment, streams)?.in_directory(Some(directory))?;
     let limits = Limits { requests: end_requests() + 1, ..Limits::time(PATIENCE) };
