@@ -40,6 +40,8 @@ const GLIBC_FUNCTIONS: [(&str, &str); 4] = [
     ("fts_", "musl-fts"),
     ("_obstack_", "musl-obstack"),
 ];
+/// Of musl itself, but not of Debian's, whose crypt is another library's: its header, its library and its functions.
+const CRYPT: (&str, &str, [&str; 2]) = ("crypt.h", "crypt", ["crypt", "crypt_r"]);
 /// Macros of glibc's sys/cdefs.h, which all of its headers include, for declarations.
 const GLIBC_MACROS: [&str; 3] = ["__BEGIN_DECLS", "__END_DECLS", "__THROW"];
 
@@ -50,7 +52,7 @@ const OWN_HEADERS: [&str; 2] = ["/usr/include", "/usr/local/include"];
 #[must_use]
 pub fn advice(spec: &Spec, said: &str) -> Option<String> {
     let is_own = |header: &str| OWN_HEADERS.iter().any(|folder| Path::new(folder).join(header).exists());
-    let of_choice = || of_allocator(spec, said).or_else(|| of_glibc(spec, said));
+    let of_choice = || of_allocator(spec, said).or_else(|| of_glibc(spec, said)).or_else(|| of_crypt(spec, said));
     of_choice().or_else(|| of_warnings(said)).or_else(|| of_machine(spec, said, &is_own))
 }
 
@@ -109,6 +111,18 @@ fn of_glibc(spec: &Spec, said: &str) -> Option<String> {
         ))
     };
     header().map(of_library).or_else(of_macro).or_else(|| function().map(of_library))
+}
+
+/// What this machine's musl came without. zig's is whole.
+fn of_crypt(spec: &Spec, said: &str) -> Option<String> {
+    let (header, library, functions) = CRYPT;
+    let is_missing = said.lines().filter_map(missing_header).any(|missing| missing == header)
+        || named(said, &NO_LIBRARY).any(|missing| missing == library)
+        || named(said, &UNDEFINED).any(|missing| functions.contains(&missing));
+    (spec.libc == CLibrary::Musl && is_missing).then(|| {
+        "musl has crypt(3), but this machine's musl came without it (as Debian's does): `--cc zig` builds with zig's, which has it"
+            .to_owned()
+    })
 }
 
 /// How a library comes to be there for the build's C library.
@@ -288,6 +302,20 @@ mod tests {
         for said in [of_gcc, "a.c:5:1: warning: unused variable 'x' [-Wunused-variable]\nmake: *** [all] Error 2\n"] {
             assert_eq!(advice(&spec(Allocator::Mimalloc), said), None, "{said}");
         }
+    }
+
+    #[test]
+    fn what_debians_musl_lacks_is_told_with_what_has_it() {
+        let glibc = Spec { libc: CLibrary::Glibc(None), ..spec(Allocator::System) };
+        for said in [
+            "src/cfgparse.c:19:10: fatal error: crypt.h: No such file or directory\n",
+            "/usr/bin/ld: cannot find -lcrypt: No such file or directory\n",
+            "/usr/bin/ld: auth.c:9: undefined reference to `crypt'\n",
+        ] {
+            assert!(advice(&spec(Allocator::System), said).unwrap().contains("`--cc zig`"), "{said}");
+            assert!(!advice(&glibc, said).is_some_and(|advice| advice.contains("zig")), "{said}");
+        }
+        assert!(!advice(&spec(Allocator::System), "cannot find -lcrypto\n").unwrap().contains("zig"));
     }
 
     #[test]

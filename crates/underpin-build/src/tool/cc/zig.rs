@@ -5,6 +5,7 @@
 //! that zig knows by another name are renamed, and those that decide what the program does stay as they are, so that zig ends
 //! there and names them.
 
+mod gcc;
 mod processor;
 
 use std::ffi::OsString;
@@ -96,24 +97,8 @@ const Z_WORDS: [&str; 6] =
 /// Known to zig as `-u`, each with a value.
 const UNDEFINED: [&str; 2] = ["require-defined", "undefined"];
 
-/// Options of compilers that zig has not and does without: it has its own linker, libgcc and search path. The others are GCC's
-/// way to optimise, or to look for faults.
-const UNKNOWN: [&str; 14] = [
-    "-m64",
-    "-no-canonical-prefixes",
-    "-static-libgcc",
-    "-shared-libgcc",
-    "-fconserve-stack",
-    "-fdevirtualize-at-ltrans",
-    "-fgraphite-identity",
-    "-fhardened",
-    "-fipa-pta",
-    "-floop-nest-optimize",
-    "-fno-graphite-identity",
-    "-fno-ipa-pta",
-    "-fno-reorder-blocks-and-partition",
-    "-freorder-blocks-and-partition",
-];
+/// Options of compilers that zig has not and does without: it has its own linker, libgcc and search path.
+const UNKNOWN: [&str; 4] = ["-m64", "-no-canonical-prefixes", "-static-libgcc", "-shared-libgcc"];
 
 /// Words of the preprocessor: zig knows those that write lists of files alone.
 fn preprocessors(list: &str) -> Vec<String> {
@@ -186,8 +171,12 @@ impl ZigWords {
         if word.starts_with("-mtune=") {
             return Vec::new();
         }
-        if UNKNOWN.contains(&word) || word.starts_with("-fuse-ld") || (word.starts_with("-B") && word.len() > 2) {
+        let is_unknown = UNKNOWN.contains(&word) || word.starts_with("-fuse-ld") || gcc::is_gccs_own(word);
+        if is_unknown || (word.starts_with("-B") && word.len() > 2) {
             return Vec::new();
+        }
+        if let Some(lto) = gcc::lto(word) {
+            return vec![lto.to_owned()];
         }
         match word {
             "-lgcc_s" | "-lgcc_eh" => vec!["-lunwind".to_owned()],
