@@ -248,6 +248,7 @@ fn zig_takes_functions_for_other_processors_and_uses_their_instructions_nowhere_
         // Vectors of 256 bits in `add` where -march asks for them, and not where -mtune does.
         for (words, is_wider) in [
             (&["-O3", "-mtune=znver3"][..], false),
+            (&["-O3", "-ftree-loop-vectorize", "-fno-tree-pre", "-fira-region=all"], false),
             (&["-O3", "-mtune=native"], false),
             (&["-O3", "-march=x86-64-v3"], true),
         ] {
