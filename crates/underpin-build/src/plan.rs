@@ -136,7 +136,8 @@ impl Plan {
         let with_layout = layout.is_some().then(|| folder.join(LAYOUT));
         let tools = ToolPlan {
             headers: with_headers,
-            behind: (spec.libc == CLibrary::Musl).then(|| folder.join(absent::FOLDER)),
+            before: (spec.libc == CLibrary::Musl).then(|| folder.join(absent::BEFORE)),
+            behind: (spec.libc == CLibrary::Musl).then(|| folder.join(absent::BEHIND)),
             layout: with_layout,
             ..tools(request, &project, &toolchain, &folder, &objects)
         };
@@ -193,8 +194,8 @@ impl Plan {
                 write(&folder.join(&header.name), header.text.as_bytes())?;
             }
         }
-        if let Some(folder) = &self.tools.behind {
-            absent::write(folder)?;
+        if self.tools.behind.is_some() {
+            absent::write(&self.folder)?;
         }
         if self.toolchain.zig {
             let cache = self.environment.iter().find(|(name, _)| name == "ZIG_GLOBAL_CACHE_DIR");
@@ -363,6 +364,7 @@ pub(crate) fn tools(
         ld: crate::project::raw_linker(spec, toolchain).unwrap_or_default(),
         objects: objects.iter().map(|object| folder.join(format!("{}.o", object.name))).collect(),
         headers: None,
+        before: None,
         behind: None,
         layout: None,
         rust,

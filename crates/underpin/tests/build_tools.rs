@@ -225,6 +225,33 @@ fn linker_options_that_make_no_other_program_stop_no_build_by_zig() {
     }
 }
 
+/// As btop and many others: glibc declares these for _GNU_SOURCE, which C++ always says.
+const LARGE_FILES: &str = "#define _GNU_SOURCE 1\n#include <fcntl.h>\n#include <stdio.h>\n#include <sys/statvfs.h>\n\
+#include <unistd.h>\nint main(void) {\n  struct statvfs64 system;\n  int file = open64(\"/\", O_RDONLY);\n  \
+off64_t at = lseek64(file, 0, SEEK_SET);\n  return file < 0 || at != 0 || statvfs64(\"/\", &system) != 0;\n}\n";
+
+#[test]
+fn names_for_large_files_are_declared_on_musl_as_on_glibc() {
+    need!("gcc", "musl-gcc", "clang");
+    let dir = Fixture::new();
+    dir.write("c.c", LARGE_FILES);
+    dir.write("cpp.cc", LARGE_FILES.replacen("#define _GNU_SOURCE 1\n", "#include <cstdio>\n", 1));
+    let strict = ["--", "-Wall", "-Wextra", "-Werror", "-pedantic-errors"];
+    let built = |zig: Option<&Path>, file: &str, cc: &str| {
+        let of = [file, "--cc", cc, "--malloc", "system", "-o", "out", "--force"];
+        must(build(&dir, zig, &[&of[..], &strict[..]].concat()));
+        assert_eq!(Output::of(&mut Command::new(dir.join("out"))).code, Some(0), "{file} by {cc}");
+    };
+    dir.must("gcc", ["c.c", "-o", "on-glibc"].iter().chain(&strict[1..]));
+    for cc in ["gcc", "clang"] {
+        built(None, "c.c", cc);
+    }
+    for zig in every_zig() {
+        built(Some(&zig), "c.c", "zig");
+        built(Some(&zig), "cpp.cc", "zig");
+    }
+}
+
 /// Has a function for AVX-512 by its own attribute, and a loop that a compiler writes in what vectors it may.
 const VECTORS: &str = r#"
 #include <immintrin.h>

@@ -40,7 +40,7 @@ pub fn invoke(
     if purpose != Purpose::Question {
         // Behind the project's own folders, which may have a header of the name. Not in front of a C++ library's, which insists
         // that its headers come first (libc++'s <cstdio>).
-        let headers = plan.headers.iter().filter(|_| tool == Tool::Cc);
+        let headers = plan.headers.iter().filter(|_| tool == Tool::Cc).chain(&plan.before);
         line.0.extend(headers.flat_map(|folder| ["-I".into(), folder.as_os_str().to_owned()]));
         line.0.extend(plan.behind.iter().flat_map(|folder| ["-idirafter".into(), folder.as_os_str().to_owned()]));
         // The last that fits wins, and a project may map a folder around this one.

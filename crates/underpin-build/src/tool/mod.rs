@@ -144,6 +144,9 @@ pub struct ToolPlan {
     /// A folder of headers for C that come before the C library's own, and after the project's.
     #[serde(default)]
     pub headers: Option<PathBuf>,
+    /// A folder of headers that come before the C library's own in C and C++, and after the project's.
+    #[serde(default)]
+    pub before: Option<PathBuf>,
     /// A folder of headers that come behind all others.
     #[serde(default)]
     pub behind: Option<PathBuf>,
@@ -246,6 +249,7 @@ const fn no_tools(spec: Spec) -> ToolPlan {
         ld: Vec::new(),
         objects: Vec::new(),
         headers: None,
+        before: None,
         behind: None,
         layout: None,
         rust: None,

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Raised when the same recipe is built in another way.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// A key for each recipe; each recipe is after what it needs.
 ///
