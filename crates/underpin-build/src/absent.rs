@@ -12,7 +12,8 @@ pub(crate) const BEHIND: &str = "bsd";
 /// The folder of those that come before musl's.
 pub(crate) const BEFORE: &str = "gnu";
 
-const HEADERS: [(&str, &str, &str); 3] = [
+/// Folder, name in it, and text.
+pub(crate) const HEADERS: [(&str, &str, &str); 3] = [
     (BEHIND, "sys/cdefs.h", include_str!("../native/sys/cdefs.h")),
     (BEHIND, "sys/queue.h", include_str!("../native/sys/queue.h")),
     (BEFORE, "features.h", include_str!("../native/features.h")),

@@ -136,8 +136,6 @@ impl Plan {
         let with_layout = layout.is_some().then(|| folder.join(LAYOUT));
         let tools = ToolPlan {
             headers: with_headers,
-            before: (spec.libc == CLibrary::Musl).then(|| folder.join(absent::BEFORE)),
-            behind: (spec.libc == CLibrary::Musl).then(|| folder.join(absent::BEHIND)),
             layout: with_layout,
             ..tools(request, &project, &toolchain, &folder, &objects)
         };
@@ -194,7 +192,7 @@ impl Plan {
                 write(&folder.join(&header.name), header.text.as_bytes())?;
             }
         }
-        if self.tools.behind.is_some() {
+        if self.spec.libc == CLibrary::Musl {
             absent::write(&self.folder)?;
         }
         if self.toolchain.zig {
@@ -355,6 +353,7 @@ pub(crate) fn tools(
         flags: choice.flags.clone(),
         wrapper: configuration.rustc_wrapper(),
     });
+    let is_musl = spec.libc == CLibrary::Musl;
     ToolPlan {
         spec: *spec,
         cc: toolchain.cc.clone(),
@@ -364,8 +363,8 @@ pub(crate) fn tools(
         ld: crate::project::raw_linker(spec, toolchain).unwrap_or_default(),
         objects: objects.iter().map(|object| folder.join(format!("{}.o", object.name))).collect(),
         headers: None,
-        before: None,
-        behind: None,
+        before: is_musl.then(|| folder.join(absent::BEFORE)),
+        behind: is_musl.then(|| folder.join(absent::BEHIND)),
         layout: None,
         rust,
         portable: None,

@@ -1,5 +1,6 @@
 //! The tools of a build in a folder that may be moved: what `--print-env` hands over, for a project that is not known yet.
 
+use crate::absent;
 use crate::plan::{claims, support, tools};
 use crate::project::Project;
 use crate::tool::{Portable, ToolPlan};
@@ -25,6 +26,8 @@ pub struct Kit {
     pub steps: Vec<Step>,
     /// Files that those commands read: name in the folder, and content.
     pub sources: Vec<(&'static str, &'static str)>,
+    /// Headers that the tools name: folder beside the names, name in it, and text.
+    pub headers: &'static [(&'static str, &'static str, &'static str)],
 }
 
 impl Kit {
@@ -63,7 +66,8 @@ impl Kit {
         plan.portable = Some(Portable { run });
         let steps = support(&toolchain, folder, &names);
         let sources = if toolchain.support { vec![("find_object.c", SUPPORT_SOURCE)] } else { Vec::new() };
-        Ok(Kit { tools: plan.marked(folder), toolchain, objects, claims, steps, sources })
+        let headers = if spec.libc == CLibrary::Musl { &absent::HEADERS[..] } else { &[] };
+        Ok(Kit { tools: plan.marked(folder), toolchain, objects, claims, steps, sources, headers })
     }
 
     /// Whether the C library and the headers have to be in the folder: zig has its own, and gcc and clang have glibc's.

@@ -104,6 +104,10 @@ fn a_moved_sdk_of_gcc_for_musl_builds_with_every_build_system_and_refuses_cxx() 
     sdk.dir.write("c.c", C);
     sdk.must("$CC -O2 c.c -o one");
     assert_eq!(sdk.run("one"), "sum 42\n");
+    // What glibc's headers have and musl's have not.
+    sdk.dir.write("glibcs.c", "#define _GNU_SOURCE 1\n#include <sys/queue.h>\n#include <unistd.h>\n\
+                               LIST_HEAD(list, one);\nint main(void) { return lseek64(9, 0, SEEK_SET) == (off64_t)0; }\n");
+    sdk.must("$CC -Wall -Werror glibcs.c -o glibcs");
     let headers = Output::of(Command::new("readelf").args(["-lW", "one"]).current_dir(sdk.dir.path())).stdout;
     assert!(headers.contains("AArch64") || !headers.contains("INTERP"), "{headers}");
 

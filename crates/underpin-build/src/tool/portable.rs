@@ -66,6 +66,7 @@ impl ToolPlan {
         self.cxx.as_mut().map(compiler);
         [&mut self.ar, &mut self.ranlib, &mut self.ld].into_iter().for_each(words);
         self.objects.iter_mut().for_each(path);
+        [&mut self.headers, &mut self.before, &mut self.behind, &mut self.layout].into_iter().flatten().for_each(path);
         if let Some(rust) = &mut self.rust {
             match &mut rust.linker {
                 RustLinker::Compiler(one) => compiler(one),

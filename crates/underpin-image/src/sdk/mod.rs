@@ -211,12 +211,17 @@ fn write(wanted: &Wanted, kit: &Kit, manifest: &Manifest, folder: &Path) -> Resu
     // With the mark; the commands that end the SDK do not use it.
     files.push((names.join(PLAN_FILE), serde_json::to_vec_pretty(&kit.tools).unwrap_or_default()));
     files.extend(kit.sources.iter().map(|(name, text)| (folder.join(name), text.as_bytes().to_vec())));
+    files
+        .extend(kit.headers.iter().map(|(place, name, text)| (names.join(place).join(name), text.as_bytes().to_vec())));
     // What a crate's C++ is asked for with (`cxx_library` of the tools).
     files.push((folder.join("empty.c"), b"int main(void) { return 0; }\n".to_vec()));
     let mut texts = texts::all(wanted, kit, manifest);
     texts.push((MANIFEST, serde_json::to_string_pretty(manifest).unwrap_or_default() + "\n"));
     files.extend(texts.into_iter().map(|(name, text)| (folder.join(name), text.into_bytes())));
     for (path, bytes) in files {
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(failed(parent))?;
+        }
         fs::write(&path, bytes).map_err(failed(&path))?;
     }
     Ok(())
