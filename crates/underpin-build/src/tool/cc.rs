@@ -37,12 +37,14 @@ pub fn invoke(
         Purpose::Library if is_unwrapped(compiler) => library(&mut line, plan, compiler, arguments),
         _ => line.rest(compiler, arguments, |_| true),
     }
-    if purpose != Purpose::Question {
-        // Behind the project's own folders, which may have a header of the name. Not in front of a C++ library's, which insists
-        // that its headers come first (libc++'s <cstdio>).
+    if purpose != Purpose::Question && !sources(arguments).all(is_assembly) {
+        // Behind the project's own folders, which may have a header of the name. Those of a name that a C++ library has, too, are
+        // for C alone: it insists that its own come first (libc++'s <cstdio>).
         let headers = plan.headers.iter().filter(|_| tool == Tool::Cc).chain(&plan.before);
         line.0.extend(headers.flat_map(|folder| ["-I".into(), folder.as_os_str().to_owned()]));
         line.0.extend(plan.behind.iter().flat_map(|folder| ["-idirafter".into(), folder.as_os_str().to_owned()]));
+    }
+    if purpose != Purpose::Question {
         // The last that fits wins, and a project may map a folder around this one.
         line.0.extend(mapped("-ffile-prefix-map=", around.folder));
     }
@@ -160,8 +162,6 @@ pub(super) fn foreign_start(line: &mut Line, compiler: &Compiler, linkage: Linka
     line.words(["-static", "-nostdlib", "-Wl,--eh-frame-hdr"]);
     if linkage == Linkage::StaticPie {
         line.words([format!("-Wl,{}", STATIC_PIE[1..].join(","))]);
-    } else {
-        line.words(["-no-pie"]);
     }
     line.words(compiler.start.iter().map(String::as_str));
 }
@@ -192,11 +192,7 @@ fn code_options(spec: &Spec, compiler: &Compiler, arguments: &[OsString]) -> Vec
     }
     // zig switches off each feature that its baseline lacks, this one too, without which clang 18 to 21 take no function whose
     // own attribute asks for AVX-512 (libdeflate, simdjson). Alone it adds no instruction; other versions do not know it.
-    let is_assembly = |at: &usize| arguments[*at].as_encoded_bytes().ends_with(b".s");
-    if spec.processor == Processor::X86_64
-        && compiler.dialect == Dialect::Zig
-        && !inputs(arguments).iter().any(is_assembly)
-    {
+    if spec.processor == Processor::X86_64 && compiler.dialect == Dialect::Zig && !sources(arguments).any(is_assembly) {
         options.extend(["-Xclang", "-target-feature", "-Xclang", "+evex512"]);
     }
     // zig turns the sanitizer on wherever nothing is optimised; a released program should not trap.
@@ -204,6 +200,15 @@ fn code_options(spec: &Spec, compiler: &Compiler, arguments: &[OsString]) -> Vec
         options.push("-fno-sanitize=undefined");
     }
     options
+}
+
+fn sources(arguments: &[OsString]) -> impl Iterator<Item = &OsString> {
+    inputs(arguments).into_iter().map(|at| &arguments[at])
+}
+
+/// Whether a source is assembly that no preprocessor sees: clang and zig warn of folders for it, and of some options for code.
+fn is_assembly(source: &OsString) -> bool {
+    source.as_encoded_bytes().ends_with(b".s")
 }
 
 /// Options for the kind of program, which the plan decides.

@@ -418,7 +418,8 @@ fn mapped(option: &str, tools: &Path) -> Option<OsString> {
 fn linkage_option(linkage: Linkage) -> &'static [&'static str] {
     match linkage {
         Linkage::StaticPie => &["-static-pie"],
-        Linkage::Static => &["-static", "-no-pie"],
+        // It makes no PIE by itself (GCC's LINK_PIE_SPEC), and clang warns of `-no-pie` beside it.
+        Linkage::Static => &["-static"],
         Linkage::Dynamic => &[],
     }
 }
