@@ -50,12 +50,13 @@ pub fn plan(folder: &Path, context: &Context<'_>, is_autoconfs: bool) -> Result<
     make::program()?;
     let mut texts = listed::make::texts(folder);
     let may_be_asked = is_autoconfs || listed::make::may_be_asked(&texts);
-    texts.push(shared::text(&folder.join(MARK)));
+    let script = shared::text(&folder.join(MARK));
+    texts.push(script.clone());
     let copy = shared::folder(context, "source", &texts);
     let mut variables = shared::variables(context);
     variables.push(shared::ceiling(&copy));
-    let own = if is_autoconfs { options(folder, context) } else { tools(folder, &variables, context.words) };
-    let (interpreter, argument) = interpreter(&folder.join(MARK));
+    let own = if is_autoconfs { options(folder, context) } else { tools(&script, &variables, context.words) };
+    let (interpreter, argument) = interpreter(&script);
     let arguments = argument.into_iter().chain(["./configure".to_owned()]).chain(own);
     let arguments = arguments.chain(context.words.iter().cloned()).collect();
     let configure = Step::new("configure", interpreter, arguments, &copy).with(variables.clone());
@@ -78,9 +79,8 @@ pub fn plan(folder: &Path, context: &Context<'_>, is_autoconfs: bool) -> Result<
 /// What runs a script, with its argument: what the first line names, as the kernel does it (execve(2), "Interpreter scripts"),
 /// which is not asked because sources without a script's permission to be executed are usual. An interpreter that is elsewhere
 /// here is found by its name.
-fn interpreter(script: &Path) -> (PathBuf, Option<String>) {
-    let text = shared::text(script);
-    let line = ScriptLine::read(text.as_bytes());
+fn interpreter(script: &str) -> (PathBuf, Option<String>) {
+    let line = ScriptLine::read(script.as_bytes());
     let path = line.map_or_else(PathBuf::new, |line| line.interpreter.to_string().into());
     let elsewhere = || path.file_name().and_then(|name| shared::find(name.to_str()?));
     let program = if path.as_os_str().is_empty() {
@@ -94,12 +94,11 @@ fn interpreter(script: &Path) -> (PathBuf, Option<String>) {
 }
 
 /// The tools by option, for a script that knows such options: FFmpeg's and tcc's read no variable.
-fn tools(folder: &Path, variables: &[(String, String)], words: &[String]) -> Vec<String> {
-    let text = shared::text(&folder.join(MARK));
+fn tools(script: &str, variables: &[(String, String)], words: &[String]) -> Vec<String> {
     let option = |(name, value): &(String, String)| {
         let option = TOOLS.iter().find(|(variable, _)| variable == name).map(|(_, option)| *option)?;
         let is_said = words.iter().any(|word| word.starts_with(option));
-        (text.contains(option) && !is_said).then(|| format!("{option}{value}"))
+        (script.contains(option) && !is_said).then(|| format!("{option}{value}"))
     };
     variables.iter().filter_map(option).collect()
 }

@@ -2,11 +2,12 @@
 //! files alone (its manual, "Rule Syntax"), and CMake and meson read `CFLAGS` and the like only when a folder is configured for
 //! the first time (cmake-env-variables(7), meson's manual, "Compiler options").
 
+use crate::tool::SEARCHED;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 
-/// Those that compilers, pkg-config, CMake (`find_package`) and configure scripts read, mentioned or not.
-const NAMES: [&str; 5] = ["CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "CONFIG_SITE"];
+/// What pkg-config, CMake (`find_package`) and configure scripts read, mentioned or not, as compilers do [`SEARCHED`].
+const SITE: &str = "CONFIG_SITE";
 const BEGINNINGS: [&str; 2] = ["CMAKE_", "PKG_CONFIG"];
 const ENDINGS: [&str; 4] = ["FLAGS", "LIBS", "_ROOT", "_DIR"];
 /// The answers that are given to a configure script (Autoconf's manual, "Cache Variable Names").
@@ -58,7 +59,7 @@ fn is_known(name: &str) -> bool {
     let by_its_form = BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
         || ENDINGS.iter().any(|ending| name.ends_with(ending))
         || name.contains(CACHED);
-    NAMES.contains(&name) || by_its_form && !is_of_session(name)
+    SEARCHED.contains(&name) || name == SITE || by_its_form && !is_of_session(name)
 }
 
 fn is_of_session(name: &str) -> bool {
