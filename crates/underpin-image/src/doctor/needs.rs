@@ -148,14 +148,17 @@ fn certificates(own: &[&Object], all: &[Rc<Object>]) -> Option<Need> {
     let is_library = |object: &Object| ["libssl.", "libcrypto.", "libgnutls."].iter().any(|name| object.is_named(name));
     let (mut found, mut paths) = (Vec::new(), Vec::new());
     for object in own.iter().filter(|object| !is_library(object)) {
-        let bundle = BUNDLES.iter().find_map(|path| Some((*path, object.text(path)?)));
-        let bundle = bundle.or_else(|| Some((FOLDER, object.whole(FOLDER)?)));
+        // Found by reading all of a file, so looked for only where a call or a library asks for it.
+        let bundle = || {
+            let bundle = BUNDLES.iter().find_map(|path| Some((*path, object.text(path)?)));
+            bundle.or_else(|| Some((FOLDER, object.whole(FOLDER)?)))
+        };
         let system = object.calls(&OPENSSL_SYSTEM).or_else(|| object.calls(&GNUTLS_SYSTEM));
         let named = || object.calls(&OPENSSL_NAMED).or_else(|| object.calls(&GNUTLS_NAMED));
-        if let Some((name, offset)) = system.or_else(|| bundle.and_then(|_| named())) {
+        if let Some((name, offset)) = system.or_else(|| named().filter(|_| bundle().is_some())) {
             found.push(evidence(object, offset, format!("calls {name}")));
         } else if let Some(library) = carried(object) {
-            let at = bundle
+            let at = bundle()
                 .map(|(path, offset)| (offset, path))
                 .or_else(|| Some((object.text("SSL_CERT_FILE")?, "SSL_CERT_FILE")));
             found.extend(at.map(|(offset, text)| evidence(object, offset, format!("{library}: \"{text}\""))));

@@ -249,15 +249,29 @@ struct Shared {
 
 #[derive(Default)]
 struct Queue {
+    /// Parts that a layer waits for.
     jobs: VecDeque<Job>,
+    /// Those of programs that were begun ahead, behind them: a layer comes to them later.
+    ahead: VecDeque<Job>,
     /// No more come.
     closed: bool,
+}
+
+impl Queue {
+    fn next(&mut self) -> Option<Job> {
+        self.jobs.pop_front().or_else(|| self.ahead.pop_front())
+    }
+
+    /// Nobody has anything to do.
+    fn is_empty(&self) -> bool {
+        self.jobs.is_empty() && self.ahead.is_empty()
+    }
 }
 
 impl Shared {
     /// A part, if one is there.
     fn job(&self) -> Option<Job> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner).jobs.pop_front()
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner).next()
     }
 
     /// Compresses parts until no more come.
@@ -265,9 +279,9 @@ impl Shared {
         let mut worker = Worker::new(effort);
         loop {
             let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-            let idle = |queue: &mut Queue| queue.jobs.is_empty() && !queue.closed;
+            let idle = |queue: &mut Queue| queue.is_empty() && !queue.closed;
             let mut queue = self.changed.wait_while(queue, idle).unwrap_or_else(PoisonError::into_inner);
-            let Some(job) = queue.jobs.pop_front() else { return };
+            let Some(job) = queue.next() else { return };
             drop(queue);
             worker.run(job);
         }
@@ -306,9 +320,12 @@ impl Workers {
         answer
     }
 
-    /// A part of a file, read by whoever compresses it.
+    /// A part of a file, read by whoever compresses it when there is nothing else to do.
     pub(super) fn read(&self, file: &Arc<File>, offset: u64, size: usize) -> Receiver<Answer> {
-        self.take(Part::Of(Arc::clone(file), offset, size))
+        let (done, answer) = channel();
+        let part = Part::Of(Arc::clone(file), offset, size);
+        self.shared.change(|queue| queue.ahead.push_back(Job { part, done }));
+        answer
     }
 }
 
@@ -316,6 +333,7 @@ impl Drop for Workers {
     fn drop(&mut self) {
         self.shared.change(|queue| {
             queue.jobs.clear();
+            queue.ahead.clear();
             queue.closed = true;
         });
         for thread in self.threads.drain(..) {
