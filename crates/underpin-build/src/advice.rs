@@ -162,7 +162,10 @@ fn of_library(said: &str) -> Option<String> {
         None if misses_something(said) => "what it did not find".to_owned(),
         None => return None,
     };
-    Some(format!("{what} must be there for this build's C library, whatever this machine has: build it {BY_HAND}"))
+    Some(format!(
+        "{what} must be there for this build's C library, whatever this machine has: build it {BY_HAND}. A project that can do \
+         without is told so behind `--` (a configure script by --without-NAME or --disable-NAME)"
+    ))
 }
 
 /// Whether a configuration ended because of a library, as configure scripts, pkg-config, CMake and meson say it. Before the end
@@ -183,10 +186,23 @@ fn misses_something(said: &str) -> bool {
     let is_end = last.iter().any(|line| has(line, &["error", "ERROR", "Error", "failed"]));
     last.iter().any(|line| {
         let is_library = has(line, &["ependency", "ibrar", "lib", "eader", ".h:", "-dev", "-config"]);
-        has(line, &["Could NOT find", "No package '"])
+        // pkg.m4, around the words of pkg-config or of pkgconf, which are others.
+        has(line, &["Could NOT find", "No package '", ": Package requirements (", "', required by '"])
             || is_end
                 && is_library
-                && has(line, &["not found", "was found", "annot find", "missing", "required", "No such file"])
+                && has(
+                    line,
+                    &[
+                        "not found",
+                        "was found",
+                        "annot find",
+                        "missing",
+                        "required",
+                        "No such file",
+                        "No suitable",
+                        "lease install",
+                    ],
+                )
     })
 }
 
@@ -271,10 +287,14 @@ mod tests {
                 "   used as include directory in directory /b\n".repeat(20)
             ),
             "configure: error: in `/b':\nNo package 'libpcre2-8' found\n",
+            "checking for GNUTLS... no\nconfigure: error: Package requirements (gnutls) were not met:\n\nPackage 'gnutls', required by \
+             'virtual:world', not found\n\nConsider adjusting the PKG_CONFIG_PATH environment variable if you\ninstalled software in a \
+             non-standard prefix.\n",
             "checking for tgetent in -ltermlib... no\nchecking for working terminal libraries... Cannot find terminal libraries - \
              configure failed\n",
             "checking for PCRE2... no\nconfigure: error: pcre2-config not found, install the pcre2-devel package\n",
             "configure: error: \n  *** No curses lib was found.  Please install the curses header files\n",
+            "*** Error: No suitable libmnl found. ***\n    Please install the 'libmnl' package\n",
             "a.c:1:10: fatal error: nobody-has-this.h: No such file or directory\ncompilation terminated.\n",
         ] {
             let told = advice(&spec(Allocator::Mimalloc), said);

@@ -17,7 +17,7 @@ pub enum BuildError {
         looked_for: String,
     },
     /// A file that is not a source.
-    #[error("{}: not a source file that is built alone: expected a name that ends with {expected}, or a folder", path.display())]
+    #[error("{}: not a source file that is built alone: expected a name that ends with {expected}, a makefile, or a folder", path.display())]
     NotSource {
         /// The file.
         path: PathBuf,

@@ -326,6 +326,36 @@ fn variables_for_another_build_stay_valid_after_the_command() {
     assert!(headers.contains("ld-linux"), "{headers}");
 }
 
+#[test]
+fn a_makefile_of_another_name_is_built_and_a_folder_without_a_project_names_what_would_do() {
+    need!("musl-gcc", "make");
+    let fixture = Fixture::new();
+    put(&fixture, "p/q/a.c", PROGRAM);
+    for name in ["one", "two"] {
+        put(&fixture, &format!("p/q/Makefile.{name}"), &format!("{name}: a.c\n\t$(CC) a.c -o {name}\n"));
+    }
+    for (name, other) in [("one", "two"), ("two", "one")] {
+        let output = builds(&fixture, &format!("p/q/Makefile.{name}"), &["--force"]);
+        assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
+        assert_eq!(ran(&fixture.join("out").join(name)), "ran\n");
+        assert!(!output.stdout.contains(other), "{}", output.stdout);
+    }
+    let refused = builds(&fixture, "p/q", &[]);
+    assert_eq!(refused.code, Some(2), "{}", refused.stdout);
+    assert!(refused.stderr.contains("q/Makefile.two would do"), "{}", refused.stderr);
+    put(&fixture, "p/q/Makefile", "all:\n");
+    let refused = builds(&fixture, "p", &[]);
+    assert_eq!(refused.code, Some(2), "{}", refused.stdout);
+    assert!(refused.stderr.contains("p/q/Makefile would do"), "{}", refused.stderr);
+    put(
+        &fixture,
+        "c/CMakeLists.txt",
+        "cmake_minimum_required(VERSION 3.2)\nproject(a C)\nadd_executable(a ../p/q/a.c)\n",
+    );
+    let output = builds(&fixture, "c/CMakeLists.txt", &["--dry-run"]);
+    assert!(output.code == Some(0) && output.stdout.contains("cmake"), "{}{}", output.stdout, output.stderr);
+}
+
 /// A build system that is told of no C++ compiler takes this machine's, whose programs are another C library's.
 #[test]
 fn variables_for_another_build_name_a_compiler_of_cxx_that_is_refused_if_there_is_none() {

@@ -11,14 +11,23 @@ use std::path::{Path, PathBuf};
 /// Names of makefiles in GNU make's order (make(1)).
 const MARKS: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 
-/// The makefile that make would take.
-pub fn makefile(folder: &Path) -> Option<PathBuf> {
-    MARKS.iter().map(|name| folder.join(name)).find(|path| path.is_file())
+/// The makefile that make would take, or the one of another name.
+pub fn makefile(folder: &Path, named: Option<&str>) -> Option<PathBuf> {
+    let marks: &[&str] = named.as_ref().map_or(&MARKS, std::slice::from_ref);
+    marks.iter().map(|name| folder.join(name)).find(|path| path.is_file())
+}
+
+/// Whether a file is a makefile by its name, as `Makefile.linux` and `tools.mk` are. Those for `configure` to fill in are none yet.
+pub fn is_makefile(name: &str) -> bool {
+    let begins = MARKS.iter().any(|mark| name.strip_prefix(mark).is_some_and(|rest| rest.starts_with(['.', '-', '_'])));
+    let ending = name.rsplit('.').next().unwrap_or_default();
+    !["in", "am"].contains(&ending)
+        && (begins || MARKS.contains(&name) || name.len() > 3 && ["mk", "mak"].contains(&ending))
 }
 
 /// Whether it compiles C++.
-pub fn needs_cxx(folder: &Path) -> bool {
-    let text = makefile(folder).map(|path| shared::text(&path)).unwrap_or_default();
+pub fn needs_cxx(folder: &Path, named: Option<&str>) -> bool {
+    let text = makefile(folder, named).map(|path| shared::text(&path)).unwrap_or_default();
     ["CXX", "g++", "c++", ".cpp", ".cxx"].iter().any(|word| text.contains(word))
 }
 
@@ -45,18 +54,20 @@ pub fn question(
     Ok(listed::make::question(&program()?, folder, arguments, &scratch).with(variables))
 }
 
-/// The commands.
-pub fn plan(folder: &Path, context: &Context<'_>) -> Result<Planned, BuildError> {
+/// The commands, by the makefile of this name if there is one.
+pub fn plan(folder: &Path, named: Option<&str>, context: &Context<'_>) -> Result<Planned, BuildError> {
     shared::is_plain(context, "make")?;
-    let text = makefile(folder).map(|path| shared::text(&path)).unwrap_or_default();
+    let text = makefile(folder, named).map(|path| shared::text(&path)).unwrap_or_default();
     let all = listed::make::texts(folder);
-    let copy = shared::folder(context, "source", &all);
+    // What another makefile made of the same sources is no result of this one.
+    let kind = named.map_or_else(|| "source".to_owned(), |name| format!("source-{name}"));
+    let copy = shared::folder(context, &kind, &all);
     let mut variables = shared::variables(context);
     if context.toolchain.cxx.is_none() {
         // Ours reports why there is none; this machine's own would link for another C library.
         variables.push(("CXX".to_owned(), context.tool(Tool::Cxx)));
     }
-    let mut arguments: Vec<String> = Vec::new();
+    let mut arguments: Vec<String> = named.map_or_else(Vec::new, |name| vec!["-f".to_owned(), name.to_owned()]);
     let said = |name: &str| context.words.iter().any(|word| word.starts_with(&format!("{name}=")));
     for (name, path) in
         variables.iter().filter(|(name, _)| ["CC", "CXX", "AR", "RANLIB", "STRIP"].contains(&name.as_str()))
@@ -125,6 +136,18 @@ fn linker<'v>(text: &str, variables: &'v [(String, String)]) -> Option<&'v str> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn makefiles_are_known_by_their_names() {
+        for name in
+            ["Makefile", "GNUmakefile", "Makefile.cmdline", "makefile.unix", "Makefile-static", "unix.mk", "a.mak"]
+        {
+            assert!(is_makefile(name), "{name}");
+        }
+        for name in ["Makefile.in", "Makefile.am", "Makefiles", "a.c", "mk", ".mk", "Makefile.linux.in"] {
+            assert!(!is_makefile(name), "{name}");
+        }
+    }
 
     #[test]
     fn options_behind_the_makefiles_compiler_stay() {

@@ -107,7 +107,7 @@ pub struct Program {
 }
 
 impl Project {
-    /// The project at a path: a folder, or one source file.
+    /// The project at a path: a folder, a file of its build system, or one source file.
     ///
     /// # Errors
     /// If nothing there can be built; the error says what was looked for.
@@ -117,7 +117,10 @@ impl Project {
             if path.file_name().is_some_and(|name| name == cargo::MARK) {
                 return Ok(Project::Cargo(cargo::Cargo::new(path.parent().unwrap_or(Path::new("/")))));
             }
-            return single::Single::new(&path).map(Project::Single);
+            return match native::Native::of(&path)? {
+                Some(native) => Ok(Project::Native(native)),
+                None => single::Single::new(&path).map(Project::Single),
+            };
         }
         if system.is_none() && path.join(cargo::MARK).is_file() {
             return Ok(Project::Cargo(cargo::Cargo::new(&path)));
@@ -126,9 +129,12 @@ impl Project {
             return Ok(Project::Native(native));
         }
         let marks = [&[cargo::MARK], native::MARKS.as_slice()].concat();
+        let others: Vec<String> =
+            native::Native::others(&path).iter().take(3).map(|file| file.display().to_string()).collect();
+        let others = if others.is_empty() { String::new() } else { format!(" ({} would do)", others.join(" or ")) };
         let looked_for = format!(
-            "{}; a file of C or C++ is named itself, and any other build system gets its compilers from \
-             `underpin build --print-env`",
+            "{}{others}; a file of C or C++ or a makefile of another name is named itself, and any other build system gets its \
+             compilers from `underpin build --print-env`",
             marks.join(", ")
         );
         Err(BuildError::NoProject { folder: path, looked_for })

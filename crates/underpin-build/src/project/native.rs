@@ -4,9 +4,10 @@
 //! any other `configure`, a makefile. A release that ships Autoconf's `configure` is built by it first of all; a
 //! makefile often only leads to one of the others.
 
-use super::{Context, Planned, Program, autoconf, cmake, found, listed, make, meson, shared};
+use super::{Context, Planned, Program, autoconf, cargo, cmake, found, listed, make, meson, shared};
 use crate::toolchain::Needs;
 use crate::{BuildError, Outputs};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// Build systems.
@@ -48,7 +49,7 @@ impl BuildSystem {
             BuildSystem::Cmake => folder.join(cmake::MARK).is_file(),
             BuildSystem::Meson => folder.join(meson::MARK).is_file(),
             BuildSystem::Configure => folder.join(autoconf::MARK).is_file(),
-            BuildSystem::Make => make::makefile(folder).is_some(),
+            BuildSystem::Make => make::makefile(folder, None).is_some(),
         }
     }
 }
@@ -63,6 +64,8 @@ pub struct Native {
     system: BuildSystem,
     needs: Needs,
     own_name: Option<String>,
+    /// Of a makefile that make would not take by itself.
+    makefile: Option<String>,
 }
 
 impl Native {
@@ -84,7 +87,7 @@ impl Native {
             BuildSystem::Autoconf | BuildSystem::Configure => autoconf::needs_cxx(folder),
             BuildSystem::Cmake => cmake::needs_cxx(folder),
             BuildSystem::Meson => meson::needs_cxx(folder),
-            BuildSystem::Make => make::needs_cxx(folder) && shared::has_cxx(folder),
+            BuildSystem::Make => make::needs_cxx(folder, None) && shared::has_cxx(folder),
         };
         let own_name = match system {
             BuildSystem::Autoconf => autoconf::name(folder),
@@ -93,7 +96,46 @@ impl Native {
             BuildSystem::Configure | BuildSystem::Make => None,
         };
         let needs = Needs { rust: false, c: true, cxx };
-        Ok(Some(Native { folder: folder.to_owned(), system, needs, own_name }))
+        Ok(Some(Native { folder: folder.to_owned(), system, needs, own_name, makefile: None }))
+    }
+
+    /// The project of a file that its build system reads (`Makefile.linux`, `CMakeLists.txt`), in its folder; `None` if it is
+    /// none of those.
+    ///
+    /// # Errors
+    /// As [`Native::find`].
+    pub(super) fn of(file: &Path) -> Result<Option<Native>, BuildError> {
+        let (Some(folder), Some(name)) = (file.parent(), file.file_name().and_then(OsStr::to_str)) else {
+            return Ok(None);
+        };
+        let system = match name {
+            autoconf::MARK => BuildSystem::Autoconf,
+            cmake::MARK => BuildSystem::Cmake,
+            meson::MARK => BuildSystem::Meson,
+            name if make::is_makefile(name) => BuildSystem::Make,
+            _ => return Ok(None),
+        };
+        if system != BuildSystem::Make {
+            return Native::find(folder, Some(system));
+        }
+        let needs = Needs { rust: false, c: true, cxx: make::needs_cxx(folder, Some(name)) && shared::has_cxx(folder) };
+        let makefile = Some(name.to_owned());
+        Ok(Some(Native { folder: folder.to_owned(), system, needs, own_name: None, makefile }))
+    }
+
+    /// Files that could be named instead of this folder, sorted: makefiles of other names in it, then what makes those just below
+    /// it projects, as archives often have it.
+    pub(super) fn others(folder: &Path) -> Vec<PathBuf> {
+        let sorted = || {
+            let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+            let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+            paths.sort();
+            paths.into_iter()
+        };
+        let is_makefile = |path: &PathBuf| path.file_name().and_then(OsStr::to_str).is_some_and(make::is_makefile);
+        let marks = [&[cargo::MARK], MARKS.as_slice()].concat();
+        let below = |folder: PathBuf| marks.iter().map(|name| folder.join(name)).find(|file| file.is_file());
+        sorted().filter(is_makefile).chain(sorted().filter_map(below)).collect()
     }
 
     pub(super) fn folder(&self) -> &Path {
@@ -124,7 +166,7 @@ impl Native {
             BuildSystem::Configure => autoconf::plan(&self.folder, context, false),
             BuildSystem::Cmake => cmake::plan(&self.folder, context),
             BuildSystem::Meson => meson::plan(&self.folder, context),
-            BuildSystem::Make => make::plan(&self.folder, context),
+            BuildSystem::Make => make::plan(&self.folder, self.makefile.as_deref(), context),
         }?;
         planned.folders.push(PathBuf::from(shared::empty_root(context)));
         // Beside the sources, which must not be written to.

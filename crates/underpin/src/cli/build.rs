@@ -44,7 +44,7 @@ use underpin_build::{Allocator, CLibrary, Goal, LOCK_WAIT, Linkage, Processor, S
     \n\
     Next: `underpin check FILE --on rhel8`, `underpin bench ./old ./new`.")]
 pub struct BuildArgs {
-    /// The project: a folder (the current one), or a file of C or C++
+    /// The project: a folder (the current one), a makefile or the like in it, or a file of C or C++
     #[arg(value_name = "PATH", default_value = ".")]
     pub path: PathBuf,
 
