@@ -19,10 +19,10 @@ pub fn makefile(folder: &Path, named: Option<&str>) -> Option<PathBuf> {
 
 /// Whether a file is a makefile by its name, as `Makefile.linux` and `tools.mk` are. Those for `configure` to fill in are none yet.
 pub fn is_makefile(name: &str) -> bool {
-    let begins = MARKS.iter().any(|mark| name.strip_prefix(mark).is_some_and(|rest| rest.starts_with(['.', '-', '_'])));
+    let goes_on = |rest: &str| rest.is_empty() || rest.starts_with(['.', '-', '_']);
+    let begins = MARKS.iter().any(|mark| name.strip_prefix(mark).is_some_and(goes_on));
     let ending = name.rsplit('.').next().unwrap_or_default();
-    !["in", "am"].contains(&ending)
-        && (begins || MARKS.contains(&name) || name.len() > 3 && ["mk", "mak"].contains(&ending))
+    !["in", "am"].contains(&ending) && (begins || name.len() > 3 && ["mk", "mak"].contains(&ending))
 }
 
 /// Whether it compiles C++.

@@ -30,6 +30,7 @@ pub(crate) use shared::raw_linker;
 
 use crate::toolchain::{Needs, Toolchain};
 use crate::{BuildError, Outputs, Places, Spec, Step};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// A project of a known kind.
@@ -106,6 +107,18 @@ pub struct Program {
     pub helper: bool,
 }
 
+/// Files that could be named instead of a folder, sorted: makefiles of other names in it, then what makes those just below it
+/// projects (one of `marks`), as archives often have it.
+fn would_do(folder: &Path, marks: &[&str]) -> impl Iterator<Item = PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    let is_makefile = |path: &&PathBuf| path.file_name().and_then(OsStr::to_str).is_some_and(make::is_makefile);
+    let makefiles: Vec<PathBuf> = paths.iter().filter(is_makefile).cloned().collect();
+    let mark = |folder: PathBuf| marks.iter().map(|name| folder.join(name)).find(|file| file.is_file());
+    makefiles.into_iter().chain(paths.into_iter().filter_map(mark))
+}
+
 impl Project {
     /// The project at a path: a folder, a file of its build system, or one source file.
     ///
@@ -129,8 +142,7 @@ impl Project {
             return Ok(Project::Native(native));
         }
         let marks = [&[cargo::MARK], native::MARKS.as_slice()].concat();
-        let others: Vec<String> =
-            native::Native::others(&path).iter().take(3).map(|file| file.display().to_string()).collect();
+        let others: Vec<String> = would_do(&path, &marks).take(3).map(|file| file.display().to_string()).collect();
         let others = if others.is_empty() { String::new() } else { format!(" ({} would do)", others.join(" or ")) };
         let looked_for = format!(
             "{}{others}; a file of C or C++ or a makefile of another name is named itself, and any other build system gets its \

@@ -4,7 +4,7 @@
 //! any other `configure`, a makefile. A release that ships Autoconf's `configure` is built by it first of all; a
 //! makefile often only leads to one of the others.
 
-use super::{Context, Planned, Program, autoconf, cargo, cmake, found, listed, make, meson, shared};
+use super::{Context, Planned, Program, autoconf, cmake, found, listed, make, meson, shared};
 use crate::toolchain::Needs;
 use crate::{BuildError, Outputs};
 use std::ffi::OsStr;
@@ -83,20 +83,7 @@ impl Native {
         let Some(system) = found.filter(|system| system.builds(folder)) else {
             return autoconf::refuse_without_configure(folder).map(|()| None);
         };
-        let cxx = match system {
-            BuildSystem::Autoconf | BuildSystem::Configure => autoconf::needs_cxx(folder),
-            BuildSystem::Cmake => cmake::needs_cxx(folder),
-            BuildSystem::Meson => meson::needs_cxx(folder),
-            BuildSystem::Make => make::needs_cxx(folder, None) && shared::has_cxx(folder),
-        };
-        let own_name = match system {
-            BuildSystem::Autoconf => autoconf::name(folder),
-            BuildSystem::Cmake => cmake::name(folder),
-            BuildSystem::Meson => meson::name(folder),
-            BuildSystem::Configure | BuildSystem::Make => None,
-        };
-        let needs = Needs { rust: false, c: true, cxx };
-        Ok(Some(Native { folder: folder.to_owned(), system, needs, own_name, makefile: None }))
+        Ok(Some(Native::new(folder, system, None)))
     }
 
     /// The project of a file that its build system reads (`Makefile.linux`, `CMakeLists.txt`), in its folder; `None` if it is
@@ -108,34 +95,29 @@ impl Native {
         let (Some(folder), Some(name)) = (file.parent(), file.file_name().and_then(OsStr::to_str)) else {
             return Ok(None);
         };
-        let system = match name {
-            autoconf::MARK => BuildSystem::Autoconf,
-            cmake::MARK => BuildSystem::Cmake,
-            meson::MARK => BuildSystem::Meson,
-            name if make::is_makefile(name) => BuildSystem::Make,
-            _ => return Ok(None),
-        };
-        if system != BuildSystem::Make {
-            return Native::find(folder, Some(system));
+        match name {
+            autoconf::MARK => Native::find(folder, Some(BuildSystem::Autoconf)),
+            cmake::MARK => Native::find(folder, Some(BuildSystem::Cmake)),
+            meson::MARK => Native::find(folder, Some(BuildSystem::Meson)),
+            name => Ok(make::is_makefile(name).then(|| Native::new(folder, BuildSystem::Make, Some(name)))),
         }
-        let needs = Needs { rust: false, c: true, cxx: make::needs_cxx(folder, Some(name)) && shared::has_cxx(folder) };
-        let makefile = Some(name.to_owned());
-        Ok(Some(Native { folder: folder.to_owned(), system, needs, own_name: None, makefile }))
     }
 
-    /// Files that could be named instead of this folder, sorted: makefiles of other names in it, then what makes those just below
-    /// it projects, as archives often have it.
-    pub(super) fn others(folder: &Path) -> Vec<PathBuf> {
-        let sorted = || {
-            let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
-            let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-            paths.sort();
-            paths.into_iter()
+    fn new(folder: &Path, system: BuildSystem, makefile: Option<&str>) -> Native {
+        let cxx = match system {
+            BuildSystem::Autoconf | BuildSystem::Configure => autoconf::needs_cxx(folder),
+            BuildSystem::Cmake => cmake::needs_cxx(folder),
+            BuildSystem::Meson => meson::needs_cxx(folder),
+            BuildSystem::Make => make::needs_cxx(folder, makefile) && shared::has_cxx(folder),
         };
-        let is_makefile = |path: &PathBuf| path.file_name().and_then(OsStr::to_str).is_some_and(make::is_makefile);
-        let marks = [&[cargo::MARK], MARKS.as_slice()].concat();
-        let below = |folder: PathBuf| marks.iter().map(|name| folder.join(name)).find(|file| file.is_file());
-        sorted().filter(is_makefile).chain(sorted().filter_map(below)).collect()
+        let own_name = match system {
+            BuildSystem::Autoconf => autoconf::name(folder),
+            BuildSystem::Cmake => cmake::name(folder),
+            BuildSystem::Meson => meson::name(folder),
+            BuildSystem::Configure | BuildSystem::Make => None,
+        };
+        let needs = Needs { rust: false, c: true, cxx };
+        Native { folder: folder.to_owned(), system, needs, own_name, makefile: makefile.map(str::to_owned) }
     }
 
     pub(super) fn folder(&self) -> &Path {

@@ -316,16 +316,19 @@ impl Workers {
     /// A part for whoever is free first, who answers.
     fn take(&self, part: Part) -> Receiver<Answer> {
         let (done, answer) = channel();
-        self.shared.change(|queue| queue.jobs.push_back(Job { part, done }));
+        self.shared.change(|queue| {
+            let of_its_kind = match part {
+                Part::Bytes(_) => &mut queue.jobs,
+                Part::Of(..) => &mut queue.ahead,
+            };
+            of_its_kind.push_back(Job { part, done });
+        });
         answer
     }
 
     /// A part of a file, read by whoever compresses it when there is nothing else to do.
     pub(super) fn read(&self, file: &Arc<File>, offset: u64, size: usize) -> Receiver<Answer> {
-        let (done, answer) = channel();
-        let part = Part::Of(Arc::clone(file), offset, size);
-        self.shared.change(|queue| queue.ahead.push_back(Job { part, done }));
-        answer
+        self.take(Part::Of(Arc::clone(file), offset, size))
     }
 }
 
