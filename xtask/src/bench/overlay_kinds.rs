@@ -67,16 +67,17 @@ pub fn processor(key: &str) -> anyhow::Result<String> {
 /// # Errors
 /// If the kernel does not say which processor it is.
 pub fn file(masked: Option<Masked>) -> anyhow::Result<String> {
-    let file = file_of(&processor("vendor_id")?, &processor("cpu family")?, level());
+    let file = file_of(&processor("vendor_id")?, &processor("cpu family")?, &processor("model")?, level());
     Ok(masked.map_or(file.clone(), |masked| format!("{file}-as-{}", masked.name())))
 }
 
-/// The same instructions are of different speed on two families: each has a page.
-fn file_of(vendor: &str, family: &str, level: &str) -> String {
+/// The same instructions are of different speed on two kinds of core: each has a page. AMD counts its kinds by family; Intel has
+/// kept the number 6 since 1995 and counts by model.
+fn file_of(vendor: &str, family: &str, model: &str, level: &str) -> String {
     let level = level.replace('-', "").to_lowercase();
     match vendor {
         "AuthenticAMD" => format!("overlay-amd-{family}-{level}"),
-        "GenuineIntel" => format!("overlay-intel-{family}-{level}"),
+        "GenuineIntel" => format!("overlay-intel-{family}-{model}-{level}"),
         _ => format!("overlay-{level}"),
     }
 }
@@ -110,7 +111,7 @@ fn listed(pages: &[(String, String)]) -> String {
             page.split_once(start).and_then(|(_, rest)| rest.split_once(end)).map_or("-", |(value, _)| value.trim())
         };
         let vendor = between("processors (", "), ").split(',').next().unwrap_or_default();
-        let kind = format!("{vendor}, family {}, {}", between("of family ", ","), between("overlay uses ", "."));
+        let kind = format!("{vendor}, family {}, {}", between("of family ", ";"), between("overlay uses ", "."));
         let goal = |text: &str| between(text, "\n").split('|').nth(1).map_or("-", str::trim).to_owned();
         let _ = writeln!(
             text,
@@ -139,28 +140,29 @@ mod tests {
     #[test]
     fn a_kind_is_one_line_with_the_figures_of_its_page() {
         let text = listed(&[("overlay-amd-26-avx512.md".to_owned(), PAGE.to_owned())]);
-        let row = "| [AMD EPYC, family 26, AVX-512](overlay-amd-26-avx512.md) | 2026-11-23 | 1.465 (1.374 to 1.546) | 14 of 950 | 0.7930 |";
+        let row = "| [AMD EPYC, family 26, model 2, AVX-512](overlay-amd-26-avx512.md) | 2026-11-23 | 1.465 (1.374 to 1.546) | 14 of 950 | 0.7930 |";
         assert_eq!(text.lines().last(), Some(row));
     }
 
     #[test]
     fn a_name_with_parentheses_is_whole() {
         let page = PAGE.replace("AMD EPYC", "Intel(R) Xeon(R) Processor");
-        let text = listed(&[("overlay-intel-6-avx512.md".to_owned(), page)]);
-        assert!(text.contains("| [Intel(R) Xeon(R) Processor, family 26, AVX-512]("), "{text}");
+        let text = listed(&[("overlay-intel-6-167-avx512.md".to_owned(), page)]);
+        assert!(text.contains("| [Intel(R) Xeon(R) Processor, family 26, model 2, AVX-512]("), "{text}");
     }
 
     #[test]
     fn each_kind_has_a_page_of_its_own() {
         let kinds = [
-            ("AuthenticAMD", "25", "AVX2"),
-            ("AuthenticAMD", "25", "AVX-512"),
-            ("AuthenticAMD", "26", "AVX-512"),
-            ("GenuineIntel", "6", "AVX-512"),
-            ("unknown", "unknown", "NEON"),
+            ("AuthenticAMD", "25", "1", "AVX2"),
+            ("AuthenticAMD", "25", "17", "AVX-512"),
+            ("AuthenticAMD", "26", "2", "AVX-512"),
+            ("GenuineIntel", "6", "167", "AVX-512"),
+            ("GenuineIntel", "6", "207", "AVX-512"),
+            ("unknown", "unknown", "unknown", "NEON"),
         ];
         let files: std::collections::BTreeSet<_> =
-            kinds.iter().map(|(vendor, family, level)| file_of(vendor, family, level)).collect();
+            kinds.iter().map(|(vendor, family, model, level)| file_of(vendor, family, model, level)).collect();
         assert!(files.contains("overlay-amd-25-avx512"), "{files:?}");
         assert_eq!(files.len(), kinds.len());
     }
@@ -170,7 +172,7 @@ mod tests {
         let page = PAGE.replace("AVX-512.", &format!("{}.", Masked::Avx2.words()));
         let text = listed(&[("overlay-amd-26-avx512-as-avx2.md".to_owned(), page)]);
         assert!(
-            text.contains("| [AMD EPYC, family 26, AVX2 with AVX-512 masked](overlay-amd-26-avx512-as-avx2.md) |"),
+            text.contains("| [AMD EPYC, family 26, model 2, AVX2 with AVX-512 masked](overlay-amd-26-avx512-as-avx2.md) |"),
             "{text}"
         );
     }

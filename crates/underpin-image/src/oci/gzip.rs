@@ -62,6 +62,11 @@ impl Gzip {
         Layer { to, with: self, part: Vec::new(), count: 0, coming: VecDeque::new() }
     }
 
+    /// No layer follows: the threads may end while the image's documents are written.
+    pub(super) fn close(&self) {
+        self.workers.close();
+    }
+
     /// Compresses other parts until this one is done.
     fn wait(&mut self, part: &Receiver<Answer>) -> io::Result<Answer> {
         let ended = || io::Error::other("a thread that compresses ended");
@@ -326,6 +331,15 @@ impl Workers {
         answer
     }
 
+    /// No more parts come, and nobody waits for those that are there.
+    fn close(&self) {
+        self.shared.change(|queue| {
+            queue.jobs.clear();
+            queue.ahead.clear();
+            queue.closed = true;
+        });
+    }
+
     /// A part of a file, read by whoever compresses it when there is nothing else to do.
     pub(super) fn read(&self, file: &Arc<File>, offset: u64, size: usize) -> Receiver<Answer> {
         self.take(Part::Of(Arc::clone(file), offset, size))
@@ -334,11 +348,7 @@ impl Workers {
 
 impl Drop for Workers {
     fn drop(&mut self) {
-        self.shared.change(|queue| {
-            queue.jobs.clear();
-            queue.ahead.clear();
-            queue.closed = true;
-        });
+        self.close();
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }

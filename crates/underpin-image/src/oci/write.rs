@@ -131,6 +131,7 @@ fn layout(layers: &[(String, Tree)], settings: &Settings, folder: &Path, ahead: 
         diff_ids.push(layer.diff_id);
         history.push(History { created: Some(created.clone()), created_by: Some(made_by.clone()) });
     }
+    gzip.close();
     let mut size = descriptors.iter().map(|layer| layer.size).sum();
     let config = configuration(settings, created, history, &diff_ids);
     let config = blob_of_document(&config, CONFIG, &blobs)?;

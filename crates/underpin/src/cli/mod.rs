@@ -2,6 +2,7 @@
 //!
 //! Help, man pages and completions are all generated from these definitions.
 
+mod alone;
 mod bench;
 mod bind;
 mod build;
@@ -95,36 +96,11 @@ impl Cli {
 
     /// Takes a command line apart, the program's name first.
     ///
-    /// Describing the options of all verbs to clap takes longer, and more memory, than `tree` needs for many programs. What is
-    /// a valid command line of `tree` alone is therefore taken as one; everything else, help and errors with it, is left to
-    /// the whole description.
-    ///
     /// # Errors
     /// What clap says of a command line that is wrong, or that asks for help.
     pub fn of(line: &[OsString]) -> Result<Cli, clap::Error> {
-        if line.get(1).is_some_and(|verb| verb == "tree")
-            && let Ok(Alone { general, verb: VerbAlone::Tree(args) }) = Alone::try_parse_from(line)
-        {
-            return Ok(Cli { general, verb: Verb::Tree(args) });
-        }
-        Cli::try_parse_from(line)
+        alone::read(line).map_or_else(|| Cli::try_parse_from(line), Ok)
     }
-}
-
-/// [`Cli`] with the verbs alone that other programs call many times.
-#[derive(Debug, Parser)]
-#[command(name = "underpin", disable_help_subcommand = true)]
-struct Alone {
-    #[command(flatten)]
-    general: GeneralArgs,
-
-    #[command(subcommand)]
-    verb: VerbAlone,
-}
-
-#[derive(Debug, Subcommand)]
-enum VerbAlone {
-    Tree(TreeArgs),
 }
 
 /// When to colour the output.
@@ -186,8 +162,45 @@ mod tests {
             "tree --lst git",
             "--color never tree git",
             "tree --color sometimes git",
-            "check git",
             "trees git",
+            "help tree",
+            "survey git",
+            "check git --on rhel8",
+            "check --color never git --json",
+            "check",
+            "trace -- git --version",
+            "storm --processes 100 git",
+            "bundle git -o folder",
+            "build . --libc glibc:2.28 -- --release -p x",
+            "build --crate ripgrep",
+            "build --no-such-option",
+            "bind --dry-run git",
+            "unbind git",
+            "verify git",
+            "bench --malloc system,mimalloc -- ruby app.rb",
+            "bench -n 3 true false --color always",
+            "report a.json",
+            "run --malloc jemalloc -- git -C . log",
+            "doctor --json",
+            "doctor extra",
+            "generate man",
+            "image",
+            "image --help",
+            "image help",
+            "image bild app",
+            "image build --target oci --json -o image app",
+            "image build app --color always -o image",
+            "image build",
+            "image --color never build app -o image",
+            "image run app -- cat -n",
+            "image run app --help",
+            "image compare busybox --quick",
+            "image sdk app -o sdk",
+            "image size app --against other",
+            "image sources app",
+            "image doctor app.tar",
+            "image fips app.tar",
+            "image layer show zlib",
             "",
         ] {
             let line: Vec<OsString> =
