@@ -73,7 +73,9 @@ const AGAIN: usize = 3;
 /// Blocks of calls by one process. Each process has addresses of its own, and with them its own collisions in the processor's
 /// predictors and caches, which stay for its whole life: one process in twenty shows a function at 1.5 times its usual time,
 /// glibc's as often as ours. The ratio is therefore taken in each process, and the median over many.
-const BLOCKS: usize = 3;
+///
+/// Four: each of the four libraries follows each other once, however long a slow one has left the processor at a low clock.
+const BLOCKS: usize = 4;
 
 /// Function, size (0: mixed) and placing.
 type Row = (String, usize, String);
@@ -210,7 +212,8 @@ fn page(cells: &Cells, rounds: usize, masked: Option<Masked>, doubtful: usize) -
         text,
         "\nThe processor is of family {family}, model {model}; the overlay uses {}.\n\n\
          All libraries are in one process; glibc's functions are those that its loader chose for this processor. {} processes \
-         make {BLOCKS} blocks of calls each, about 15 microseconds a block, in turn, each after one call that is not timed. A ratio is that of \
+         make {BLOCKS} blocks of calls each, about 15 microseconds a block, in an order in which each library follows each other once, each \
+         after as many calls that are not timed (for what is larger than 64 kB, 3 ms of them). A ratio is that of \
          a process's medians; shown are the median over the processes and, for the overlay, its 95 % bootstrap interval: where a \
          process's addresses collide in a predictor or a cache, a function takes half as long again for all its life. *Misaligned* is 17 bytes (the first argument of those that copy: 37) beyond a multiple of 64. What is \
          searched for lies at the end or is not there; what is compared is equal, or (*apart*) differs in its first byte. *Mixed* are lengths of 0 to 255, most of \

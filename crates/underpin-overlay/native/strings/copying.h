@@ -73,9 +73,7 @@
   "movups %xmm1, -16(%rdi, %rdx)\n" \
   "ret\n" \
   ".p2align 6\n" \
-  "64: cmp " LIMIT_COPIED ", %rdx\n" \
-  "ja 129f\n" \
-  "cmp $128, %rdx\n" \
+  "64: cmp $128, %rdx\n" \
   "ja 128f\n" \
   "cmpb $2, overlay_level(%rip)\n" \
   "ja 66f\n" \
@@ -97,7 +95,9 @@
   "movups %xmm7, -16(%rdi, %rdx)\n" \
   "ret\n" \
   ".p2align 6\n" \
-  "128: cmpb $2, overlay_level(%rip)\n" \
+  "128: cmp " LIMIT_COPIED ", %rdx\n" \
+  "ja 129f\n" \
+  "cmpb $2, overlay_level(%rip)\n" \
   "jbe 65f\n" \
   "cmp $256, %rdx\n" \
   "ja 256f\n" \

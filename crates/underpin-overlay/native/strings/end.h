@@ -8,6 +8,7 @@
 #undef SI
 #undef NARROWER
 #undef PAIRS
+#undef MASK_PAIRS
 #undef ZERO_COUNTS
 #undef ABOVE
 #undef ABOVE_LATE

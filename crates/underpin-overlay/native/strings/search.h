@@ -131,6 +131,17 @@ LEVEL(scan_on)(const char *p, int by_four, V c, enum Wanted wanted, enum Result 
     if (result == MATCH && *there != (char)byte) RETURN((uintptr_t)0); \
     RETURN((uintptr_t)there); \
   } while (0)
+#ifdef MASK_PAIRS
+  /* An end alone: four vectors take as long as two by themselves. (Emerald Rapids, strlen of 256 bytes: 4.9 ns instead of 5.2; of
+   * 500: 5.4 instead of 6.3. Of strchr, which has more to do for each vector, 200 bytes would take 5.8 instead of 5.0.) */
+  for (; by_four && wanted == END; p += 4 * W) {
+    V f = AT(0), lower = LEVEL(least)(f, AT(1)), h = AT(2), upper = LEVEL(least)(h, AT(3));
+    M low = LEVEL(zeros)(lower), high = LEVEL(zeros)(upper);
+    if (LIKELY(LEVEL(neither)(low, high))) continue;
+    if (low) FOUND_AT(p + LEVEL(first_of_two)(LEVEL(zeros)(f), low));
+    FOUND_AT(p + 2 * W + LEVEL(first_of_two)(LEVEL(zeros)(h), high));
+  }
+#endif
   M m;
   if (UNLIKELY(m = FOUND(0))) FOUND_AT(p + LEVEL(first)(m));
   if (UNLIKELY(m = FOUND(1))) FOUND_AT(p + W + LEVEL(first)(m));
