@@ -172,7 +172,9 @@ mod tests {
         let page = PAGE.replace("AVX-512.", &format!("{}.", Masked::Avx2.words()));
         let text = listed(&[("overlay-amd-26-avx512-as-avx2.md".to_owned(), page)]);
         assert!(
-            text.contains("| [AMD EPYC, family 26, model 2, AVX2 with AVX-512 masked](overlay-amd-26-avx512-as-avx2.md) |"),
+            text.contains(
+                "| [AMD EPYC, family 26, model 2, AVX2 with AVX-512 masked](overlay-amd-26-avx512-as-avx2.md) |"
+            ),
             "{text}"
         );
     }
