@@ -20,36 +20,36 @@ pub(super) fn read(line: &[OsString]) -> Option<Cli> {
 
 fn reader(verb: &str) -> Option<Reader> {
     Some(match verb {
-        "survey" => |line| one(line, &["survey"], Verb::Survey),
-        "tree" => |line| one(line, &["tree"], Verb::Tree),
-        "check" => |line| one(line, &["check"], Verb::Check),
-        "trace" => |line| one(line, &["trace"], Verb::Trace),
-        "storm" => |line| one(line, &["storm"], Verb::Storm),
-        "bundle" => |line| one(line, &["bundle"], Verb::Bundle),
-        "build" => |line| one(line, &["build"], Verb::Build),
-        "bind" => |line| one(line, &["bind"], Verb::Bind),
-        "unbind" => |line| one(line, &["unbind"], Verb::Unbind),
-        "verify" => |line| one(line, &["verify"], Verb::Verify),
-        "bench" => |line| one(line, &["bench"], Verb::Bench),
-        "report" => |line| one(line, &["report"], Verb::Report),
-        "run" => |line| one(line, &["run"], Verb::Run),
-        "doctor" => |line| one(line, &["doctor"], Verb::Doctor),
-        "generate" => |line| one(line, &["generate"], Verb::Generate),
+        "survey" => |line| one(line, 1, Verb::Survey),
+        "tree" => |line| one(line, 1, Verb::Tree),
+        "check" => |line| one(line, 1, Verb::Check),
+        "trace" => |line| one(line, 1, Verb::Trace),
+        "storm" => |line| one(line, 1, Verb::Storm),
+        "bundle" => |line| one(line, 1, Verb::Bundle),
+        "build" => |line| one(line, 1, Verb::Build),
+        "bind" => |line| one(line, 1, Verb::Bind),
+        "unbind" => |line| one(line, 1, Verb::Unbind),
+        "verify" => |line| one(line, 1, Verb::Verify),
+        "bench" => |line| one(line, 1, Verb::Bench),
+        "report" => |line| one(line, 1, Verb::Report),
+        "run" => |line| one(line, 1, Verb::Run),
+        "doctor" => |line| one(line, 1, Verb::Doctor),
+        "generate" => |line| one(line, 1, Verb::Generate),
         _ => return None,
     })
 }
 
 fn reader_of_image(verb: &str) -> Option<Reader> {
     Some(match verb {
-        "build" => |line| one(line, &["image", "build"], |args| image(ImageVerb::Build(args))),
-        "run" => |line| one(line, &["image", "run"], |args| image(ImageVerb::Run(args))),
-        "compare" => |line| one(line, &["image", "compare"], |args| image(ImageVerb::Compare(args))),
-        "sdk" => |line| one(line, &["image", "sdk"], |args| image(ImageVerb::Sdk(args))),
-        "size" => |line| one(line, &["image", "size"], |args| image(ImageVerb::Size(args))),
-        "sources" => |line| one(line, &["image", "sources"], |args| image(ImageVerb::Sources(args))),
-        "doctor" => |line| one(line, &["image", "doctor"], |args| image(ImageVerb::Doctor(args))),
-        "fips" => |line| one(line, &["image", "fips"], |args| image(ImageVerb::Fips(args))),
-        "layer" => |line| one(line, &["image", "layer"], |args| image(ImageVerb::Layer(args))),
+        "build" => |line| one(line, 2, |args| image(ImageVerb::Build(args))),
+        "run" => |line| one(line, 2, |args| image(ImageVerb::Run(args))),
+        "compare" => |line| one(line, 2, |args| image(ImageVerb::Compare(args))),
+        "sdk" => |line| one(line, 2, |args| image(ImageVerb::Sdk(args))),
+        "size" => |line| one(line, 2, |args| image(ImageVerb::Size(args))),
+        "sources" => |line| one(line, 2, |args| image(ImageVerb::Sources(args))),
+        "doctor" => |line| one(line, 2, |args| image(ImageVerb::Doctor(args))),
+        "fips" => |line| one(line, 2, |args| image(ImageVerb::Fips(args))),
+        "layer" => |line| one(line, 2, |args| image(ImageVerb::Layer(args))),
         _ => return None,
     })
 }
@@ -58,15 +58,17 @@ fn image(verb: ImageVerb) -> Verb {
     Verb::Image(ImageArgs { verb })
 }
 
-/// Reads a line by the description of one verb, which is called by these names.
-fn one<A: Args>(line: &[OsString], names: &[&'static str], verb: impl FnOnce(A) -> Verb) -> Option<Cli> {
+/// Reads a line by the description of one verb, which so many of its words name.
+fn one<A: Args>(line: &[OsString], names: usize, verb: impl FnOnce(A) -> Verb) -> Option<Cli> {
+    let names: Vec<String> =
+        line.iter().skip(1).take(names).filter_map(|word| word.to_str().map(str::to_owned)).collect();
     let (last, before) = names.split_last()?;
-    let described = A::augment_args(Command::new(*last));
-    let described = before.iter().rev().fold(described, |inner, name| Command::new(*name).subcommand(inner));
+    let described = A::augment_args(Command::new(last));
+    let described = before.iter().rev().fold(described, |inner, name| Command::new(name).subcommand(inner));
     let whole = GeneralArgs::augment_args(Command::new("underpin")).subcommand(described);
     let mut matches = whole.disable_help_subcommand(true).try_get_matches_from(line).ok()?;
     let general = GeneralArgs::from_arg_matches_mut(&mut matches).ok()?;
-    for _ in names {
+    for _ in &names {
         matches = matches.remove_subcommand()?.1;
     }
     Some(Cli { general, verb: verb(A::from_arg_matches_mut(&mut matches).ok()?) })
