@@ -44,6 +44,8 @@ INLINE int LEVEL(nonzero)(V v) { return LEVEL(zeros)(v) != 0xFFFFFFFF; }
 /* Zero where a and b differ, or both end. a is read once, where the compiler would read it twice from memory. */
 INLINE V LEVEL(alike)(V a, V b) { HELD(a); return _mm256_min_epu8(a, _mm256_cmpeq_epi8(a, b)); }
 #include "parting.h"
+/* strlen has no function for this level alone (ending.h). */
+#define LENGTH(s) NAME(strlen)(s)
 /* Written out: the compiler would clear the register before, and extend the result. */
 INLINE size_t LEVEL(first)(M m) { size_t at; __asm__("tzcnt %1, %k0" : "=r"(at) : "r"(m) : "cc"); return at; }
 INLINE size_t LEVEL(last)(M m) { return (size_t)(unsigned)(31 ^ __builtin_clz(m)); }
@@ -87,6 +89,29 @@ LEVEL(not_own)(size_t n)
 not_own:
   return 1;
 }
+/* Of one vector's bytes at most, and at least one: whether AVX-512 takes over late. The size is compared with zero or W. */
+INLINE int
+LEVEL(masked)(size_t n)
+{
+  __asm__ goto("cmp " LIMIT_ABOVE_LATE ", %0\n\tja %l[plain]" : : "r"((uint32_t)n) : "cc", "memory" : plain);
+  return 1;
+plain:
+  return 0;
+}
+#define MASKED_FEW(n) LEVEL(masked)(n)
+
+/* Where the first n bytes differ, by loads that touch no others. The registers are ones that code for AVX2 does not know, so nothing
+ * is said of them, and their upper halves need not be cleared. */
+INLINE M
+LEVEL(differ_masked)(const char *a, const char *b, size_t n)
+{
+  M m;
+  __asm__("bzhi %k3, %4, %0\n\tkmovd %0, %%k1\n\tvmovdqu8 (%1), %%ymm16%{%%k1%}%{z%}\n\t"
+    "vpcmpneqb (%2), %%ymm16, %%k1%{%%k1%}\n\tkmovd %%k1, %0"
+    : "=&r"(m) : "r"(a), "r"(b), "r"(n), "r"(-1) : "cc", "memory");
+  return m;
+}
+
 #define ABOVE_IF_NONE(m, statement) do { if (UNLIKELY(LEVEL(above_zero)(m))) statement; } while (0)
 #define ABOVE_IF_LONG(n, statement) do { if (UNLIKELY(LEVEL(not_own)(n))) statement; } while (0)
 

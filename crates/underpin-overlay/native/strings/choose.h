@@ -39,14 +39,17 @@ static struct {
   size_t copied;
   /* One comparison of a size with it tells memset which of four functions it is to be (filling.h). */
   uint64_t filled;
-  /* Not zero if there is a level above AVX2, and it takes over late. */
+  /* A vector of AVX2, 32, if there is a level above it, and it takes over late; else zero. */
   uint32_t above_late;
 } overlay_level __attribute__((used, aligned(64))) = {.until_asked = -64, .copied = SIZE_MAX, .filled = FILLED_BELOW};
-#define LIMIT_WITHIN "overlay_level+4(%%rip)"
+#define WITHIN_AT "overlay_level+4"
+#define ABOVE_AT "overlay_level+12"
+#define ABOVE_LATE_AT "overlay_level+40"
+#define LIMIT_WITHIN WITHIN_AT "(%%rip)"
 #define LIMIT_WITHIN_FOUR "overlay_level+8(%%rip)"
-#define LIMIT_ABOVE "overlay_level+12(%%rip)"
+#define LIMIT_ABOVE ABOVE_AT "(%%rip)"
 #define LIMIT_OWN "overlay_level+16(%%rip)"
-#define LIMIT_ABOVE_LATE "overlay_level+40(%%rip)"
+#define LIMIT_ABOVE_LATE ABOVE_LATE_AT "(%%rip)"
 #define LEVEL_OF_COPIED_STRINGS "overlay_level+1(%%rip)"
 /* In what is assembled without operands. */
 #define LIMIT_COPIED "overlay_level+24(%rip)"
@@ -142,7 +145,7 @@ put_level(unsigned char level)
   int late = level > AVX2 && takeover == LATE;
   __atomic_store_n(&overlay_level.copied_strings, late ? AVX2 : level, __ATOMIC_RELEASE);
   __atomic_store_n(&overlay_level.above, level > AVX2 && !late, __ATOMIC_RELEASE);
-  __atomic_store_n(&overlay_level.above_late, late, __ATOMIC_RELEASE);
+  __atomic_store_n(&overlay_level.above_late, late ? 32 : 0, __ATOMIC_RELEASE);
   __atomic_store_n(&overlay_level.own, level == AVX2 ? SIZE_MAX : late ? OWN_IF_LATE : 0, __ATOMIC_RELEASE);
   __atomic_store_n(&overlay_level.copied, level == AVX2 ? 128 : SIZE_MAX, __ATOMIC_RELEASE);
   __atomic_store_n(&overlay_level.filled, level == AVX2 ? FILLED_AVX2 : level > AVX2 ? FILLED_AVX512 : FILLED_BELOW, __ATOMIC_RELEASE);

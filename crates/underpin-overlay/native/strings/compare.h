@@ -204,12 +204,19 @@ LEVEL(memcmp)(const void *one, const void *other, size_t n)
   if (LIKELY(n <= W)) {
     if (UNLIKELY(n == 0)) return 0;
     /* Most words that are looked for differ at once from what is there: then no vector is needed. The second byte is read again
-     * there, which leaves one instruction to those that go on. (tokei, 11 million calls, most of 1 to 3 bytes: 12 % of all its
-     * time on Granite Rapids.) */
+     * there, which leaves one instruction to those that go on, and those are the ones without a jump, as their way is longer.
+     * (tokei, 11 million calls, most of 1 to 3 bytes: 12 % of all its time on Granite Rapids.) */
     unsigned first = *(const unsigned char*)a;
-    if (LIKELY((unsigned char)first != *(const unsigned char*)b)) {
+    if (UNLIKELY((unsigned char)first != *(const unsigned char*)b)) {
       FORGET(b);
       return (int)(first - *(const unsigned char*)b);
+    }
+    /* 18 instructions beside 24. (Emerald Rapids, beside a busy thread: 1.20 of glibc's time instead of 1.27.) */
+    if (MASKED_FEW(n)) {
+      m = LEVEL(differ_masked)(a, b, n);
+      if (UNLIKELY(m)) return LEVEL(apart)(a, b, m);
+      FORGET(m);
+      return (int)m;
     }
     if (BEYOND_PAGE((const char*)((uintptr_t)a | (uintptr_t)b))) {
       BELOW_LEVEL(return below_memcmp(a, b, n));

@@ -15,6 +15,7 @@
 #undef ABOVE_IF_NONE
 #undef ABOVE_IF_LONG
 #undef BEYOND_PAGE
+#undef LENGTH
 #undef BELOW_LEVEL
 #undef BELOW_COMPARED
 #undef FOUR_WITHIN

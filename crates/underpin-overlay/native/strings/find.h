@@ -147,7 +147,7 @@ LEVEL(strstr)(const char *s, const char *needle)
   s = LEVEL(strchr)(s, needle[0]);
 #endif
   if (!s) RETURN((void*)0);
-  size_t l = LEVEL(strlen)(needle);
+  size_t l = LENGTH(needle);
   if (LEVEL(strnlen)(s, l) < l) RETURN((void*)0);
   RETURN((char*)(uintptr_t)LEVEL(find_in_string)(s, needle, l));
 }

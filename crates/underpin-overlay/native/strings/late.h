@@ -1,8 +1,4 @@
 /* What AVX2's functions go on with where AVX-512 takes over late (choose.h). */
-USED OVERREAD size_t strlen_late(const char *p, const char *start)
-{
-  return scan_on_evex(p, 1, all_evex(0), END, DISTANCE, 0, start);
-}
 USED OVERREAD char *strchr_late(const char *p, int byte)
 {
   return (char*)scan_on_evex(p, 1, all_evex(byte), EITHER, MATCH, byte, p);

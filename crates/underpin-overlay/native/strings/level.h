@@ -7,6 +7,9 @@
 #define ABOVE(statement) (void)0
 #define ABOVE_LATE(statement) (void)0
 #endif
+#ifndef LENGTH
+#define LENGTH(s) LEVEL(strlen)(s)
+#endif
 #ifndef BEYOND_PAGE
 #define BEYOND_PAGE(p) UNLIKELY(!WITHIN_PAGE(p, W))
 #define FOUR_WITHIN(both) LIKELY(((both) & (PAGE - 1)) <= PAGE - 4 * W)

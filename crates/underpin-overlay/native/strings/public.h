@@ -8,7 +8,6 @@
 PUBLIC_LIMITED(int, memcmp, (const void *a, const void *b, size_t n), a, b, n)
 PUBLIC_LIMITED(void*, memchr, (const void *s, int c, size_t n), s, c, n)
 PUBLIC_LIMITED(void*, memrchr, (const void *s, int c, size_t n), s, c, n)
-PUBLIC_LIMITED(size_t, strlen, (const char *s), s)
 PUBLIC_LIMITED(size_t, strnlen, (const char *s, size_t n), s, n)
 PUBLIC_LIMITED(char*, strchr, (const char *s, int c), s, c)
 PUBLIC_LIMITED(char*, strrchr, (const char *s, int c), s, c)

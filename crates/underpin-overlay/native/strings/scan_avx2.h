@@ -1,4 +1,4 @@
-/* What strlen and its relatives go on with behind the first vector, as AVX2 does it: the fewest instructions count, most of all
+/* What strchr and its relatives go on with behind the first vector, as AVX2 does it: the fewest instructions count, most of all
  * where another thread shares the core. */
 
 /* Of the masks of two vectors that follow each other, not both zero. */
@@ -20,14 +20,12 @@ hit:
   return 1;
 }
 
-/* The first byte that is looked for, which is known to be there, and not within the first W bytes. A distance is that from
- * `start`. */
+/* The byte or the end, of which one is known to be there, and not within the first W bytes. */
 INLINE uintptr_t
-LEVEL(scan)(const char *s, V c, enum Wanted wanted, enum Result result, int byte, const char *start)
+LEVEL(scan)(const char *s, V c, enum Wanted wanted, enum Result result, int byte)
 {
 #define FOUND_AT(at) do { \
     const char *there = (at); \
-    if (result == DISTANCE) RETURN((uintptr_t)(there - start)); \
     if (result == MATCH && *there != (char)byte) RETURN((uintptr_t)0); \
     RETURN((uintptr_t)there); \
   } while (0)
@@ -36,8 +34,7 @@ LEVEL(scan)(const char *s, V c, enum Wanted wanted, enum Result result, int byte
     if (UNLIKELY(LEVEL(hit)(m))) FOUND_AT(p + (i) * W + LEVEL(first)(m)); \
   } while (0)
 #define GO_ON(from) \
-    return result == DISTANCE ? (uintptr_t)late_strlen(from, start) \
-         : result == MATCH ? (uintptr_t)late_strchr(from, byte) : (uintptr_t)late_strchrnul(from, byte)
+    return result == MATCH ? (uintptr_t)late_strchr(from, byte) : (uintptr_t)late_strchrnul(from, byte)
   M m;
   const char *p = DOWN(s, W);
   V zero = LEVEL(all)(0);

@@ -131,17 +131,6 @@ LEVEL(scan_on)(const char *p, int by_four, V c, enum Wanted wanted, enum Result 
     if (result == MATCH && *there != (char)byte) RETURN((uintptr_t)0); \
     RETURN((uintptr_t)there); \
   } while (0)
-#ifdef MASK_PAIRS
-  /* An end alone: four vectors take as long as two by themselves. (Emerald Rapids, strlen of 256 bytes: 4.9 ns instead of 5.2; of
-   * 500: 5.4 instead of 6.3. Of strchr, which has more to do for each vector, 200 bytes would take 5.8 instead of 5.0.) */
-  for (; by_four && wanted == END; p += 4 * W) {
-    V f = AT(0), lower = LEVEL(least)(f, AT(1)), h = AT(2), upper = LEVEL(least)(h, AT(3));
-    M low = LEVEL(zeros)(lower), high = LEVEL(zeros)(upper);
-    if (LIKELY(LEVEL(neither)(low, high))) continue;
-    if (low) FOUND_AT(p + LEVEL(first_of_two)(LEVEL(zeros)(f), low));
-    FOUND_AT(p + 2 * W + LEVEL(first_of_two)(LEVEL(zeros)(h), high));
-  }
-#endif
   M m;
   if (UNLIKELY(m = FOUND(0))) FOUND_AT(p + LEVEL(first)(m));
   if (UNLIKELY(m = FOUND(1))) FOUND_AT(p + W + LEVEL(first)(m));
@@ -168,9 +157,9 @@ LEVEL(scan_on)(const char *p, int by_four, V c, enum Wanted wanted, enum Result 
 
 /* The same behind the first W bytes at s, within which it is not. */
 INLINE uintptr_t
-LEVEL(scan)(const char *s, V c, enum Wanted wanted, enum Result result, int byte, const char *start)
+LEVEL(scan)(const char *s, V c, enum Wanted wanted, enum Result result, int byte)
 {
-  return LEVEL(scan_on)(DOWN(s, W) + W, 0, c, wanted, result, byte, start);
+  return LEVEL(scan_on)(DOWN(s, W) + W, 0, c, wanted, result, byte, s);
 }
 
 /* The same within n bytes, more than W; null if it is not there. Counted, it is the distance from `start`, and that of the
@@ -245,30 +234,30 @@ LEVEL(scan_within)(const char *s, V c, enum Wanted wanted, size_t n, int counted
 }
 #endif
 
-/* How far the end is from `start`; from there to s there is none. */
+#ifndef ZERO_COUNTS
+/* strlen, which where AVX2 begins is that of ending.h: how far the end is from `start`; from there to s there is none. */
 INLINE size_t
 LEVEL(length)(const char *s, const char *start)
 {
   M m;
   if (BEYOND_PAGE(s)) {
-    BELOW_LEVEL(return below_strlen(s));
     m = LEVEL(before_page_end)(s, LEVEL(all)(0), END);
     if (m) RETURN((size_t)(s - start) + LEVEL(first)(m));
   }
   /* It lies on one page, or goes on on the next. */
   m = LEVEL(zeros)(LEVEL(loadu)(s));
-  if (NONE(m)) {
-#ifdef ZERO_COUNTS
-    /* A line of its own: a cycle less for what ends in one of the next vectors (Zen 3). */
-    LOOP_BEGINS;
-#endif
-    ABOVE_IF_NONE(m, return strlen_above(s + W, start));
-    return LEVEL(scan)(s, LEVEL(all)(0), END, DISTANCE, 0, start);
-  }
+  if (NONE(m)) return LEVEL(scan_on)(DOWN(s, W) + W, 0, LEVEL(all)(0), END, DISTANCE, 0, start);
   RETURN((size_t)(s - start) + LEVEL(first)(m));
 }
 
-/* The same within the n bytes from s on. */
+LEVELED OVERREAD size_t
+LEVEL(strlen)(const char *s)
+{
+  return LEVEL(length)(s, s);
+}
+#endif
+
+/* How far the end is from `start`, from where to s there is none, within the n bytes from s on. */
 INLINE size_t
 LEVEL(length_within)(const char *s, size_t n, const char *start)
 {
@@ -295,12 +284,6 @@ LEVEL(length_within)(const char *s, size_t n, const char *start)
   if (LIKELY(m)) RETURN(before + LEVEL(first)(m));
   ABOVE_IF_LONG(n, return strnlen_above(s + W, n - W, start));
   return LEVEL(scan_within)(s, LEVEL(all)(0), END, n, 1, start);
-}
-
-LEVELED OVERREAD size_t
-LEVEL(strlen)(const char *s)
-{
-  return LEVEL(length)(s, s);
 }
 
 LEVELED OVERREAD size_t
@@ -349,7 +332,7 @@ LEVEL(strchrnul)(const char *s, int byte)
   V c = LEVEL(all)(byte);
   m = LEVEL(found)(LEVEL(loadu)(s), c, EITHER);
   if (LIKELY(m)) RETURN((char*)(uintptr_t)s + LEVEL(first)(m));
-  return (char*)LEVEL(scan)(s, c, EITHER, PLACE, byte, s);
+  return (char*)LEVEL(scan)(s, c, EITHER, PLACE, byte);
 }
 
 LEVELED OVERREAD char*
@@ -369,7 +352,7 @@ LEVEL(strchr)(const char *s, int byte)
   m = LEVEL(found)(LEVEL(loadu)(s), c, EITHER);
   if (NONE(m)) {
     ABOVE_IF_NONE(m, return strchr_above(s + W, byte));
-    return (char*)LEVEL(scan)(s, c, EITHER, MATCH, byte, s);
+    return (char*)LEVEL(scan)(s, c, EITHER, MATCH, byte);
   }
   at = s + LEVEL(first)(m);
   RETURN(*at == (char)byte ? (char*)(uintptr_t)at : 0);

@@ -7,7 +7,7 @@
 BELOW_AVX2(int, memcmp, (const void *a, const void *b, size_t n));
 BELOW_AVX2(void*, memchr, (const void *s, int c, size_t n));
 BELOW_AVX2(void*, memrchr, (const void *s, int c, size_t n));
-BELOW_AVX2(size_t, strlen, (const char *s));
+extern size_t NAME(strlen)(const char *s);
 BELOW_AVX2(size_t, strnlen, (const char *s, size_t n));
 BELOW_AVX2(char*, strchr, (const char *s, int c));
 BELOW_AVX2(char*, strrchr, (const char *s, int c));
@@ -23,12 +23,10 @@ ABOVE_AVX2(char*, strchrnul, (const char *s, int c));
 ABOVE_AVX2(int, strcmp, (const char *a, const char *b));
 ABOVE_AVX2(int, strncmp, (const char *a, const char *b, size_t n));
 /* From s on, of a string that began at `start`. */
-ABOVE_AVX2(size_t, strlen, (const char *s, const char *start));
 ABOVE_AVX2(size_t, strnlen, (const char *s, size_t n, const char *start));
 /* Those that go on where AVX-512 takes over late: from an address on that is a multiple of 128. */
 #define LATE(type, name, parameters) \
   extern type late_##name parameters __asm__(#name "_late") __attribute__((visibility("hidden")))
-LATE(size_t, strlen, (const char *p, const char *start));
 LATE(char*, strchr, (const char *p, int byte));
 LATE(char*, strchrnul, (const char *p, int byte));
 /* From anywhere on; strrchr from the string's beginning, which is known not to end before the first multiple of 32. */

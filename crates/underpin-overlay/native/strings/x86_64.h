@@ -70,6 +70,9 @@ MUSL(__memcpy_fwd, memcpy);
 MUSL(__memcpy_fwd_alias_1, memcpy);
 #endif
 
+#include "ending.h"
+BELOW(TEXT(NAME(strlen)), strlen, TEXT(NAME(strlen)));
+ENDING(TEXT(NAME(strlen)));
 #include "filling.h"
 BELOW(TEXT(NAME(memset)), memset, TEXT(NAME(memset)));
 FILLING(TEXT(NAME(memset)));
