@@ -42,7 +42,7 @@ INLINE M LEVEL(pair_or_end)(V v, V c, V w, V d)
 }
 INLINE int LEVEL(nonzero)(V v) { return LEVEL(zeros)(v) != 0xFFFFFFFF; }
 /* Zero where a and b differ, or both end. a is read once, where the compiler would read it twice from memory. */
-INLINE V LEVEL(alike)(V a, V b) { HELD(a); return _mm256_min_epu8(a, _mm256_cmpeq_epi8(a, b)); }
+INLINE V LEVEL(alike)(V a, V b) { HELD(a); return _mm256_and_si256(a, _mm256_cmpeq_epi8(a, b)); }
 #include "parting.h"
 /* strlen has no function for this level alone (ending.h). */
 #define LENGTH(s) NAME(strlen)(s)

@@ -31,7 +31,7 @@ INLINE M LEVEL(pair_or_end)(V v, V c, V w, V d)
 }
 INLINE int LEVEL(nonzero)(V v) { return LEVEL(zeros)(v) != 0xFFFF; }
 /* Zero where a and b differ, or both end. a is read once, where the compiler would read it twice from memory. */
-INLINE V LEVEL(alike)(V a, V b) { HELD(a); return _mm_min_epu8(a, _mm_cmpeq_epi8(a, b)); }
+INLINE V LEVEL(alike)(V a, V b) { HELD(a); return _mm_and_si128(a, _mm_cmpeq_epi8(a, b)); }
 #include "parting.h"
 INLINE size_t LEVEL(first)(M m) { return (size_t)(unsigned)__builtin_ctz(m); }
 INLINE size_t LEVEL(last)(M m) { return (size_t)(unsigned)(31 ^ __builtin_clz(m)); }
