@@ -82,60 +82,67 @@ LEVEL(compare)(const char *a, const char *b, size_t n, int bounded)
 #endif
   }
   if (!bounded) ABOVE_LATE(return late_strcmp(a + i + W, b + i + W));
-  /* From here on, a is aligned. */
+  /* From here on, a is aligned, and each has an address of its own: with an index, Intel's processors split what reads one string and
+   * compares. */
+  const char *from = a;
   i += W - ((uintptr_t)a & (W - 1));
+  if (bounded && i >= n) RETURN(0);
+  /* No string is longer, and what is left is compared with zero. */
+  if (bounded && n > PTRDIFF_MAX) n = PTRDIFF_MAX;
+  a += i, b += i, n -= i;
+#define PARTING(k) PARTING_OF(LEVEL(load)(a + (k) * W), LEVEL(loadu)(b + (k) * W))
   for (;;) {
-    if (bounded && i >= n) RETURN(0);
     /* As many vectors as lie within both pages, and within n. */
-    size_t whole = (uintptr_t)(a + i) & (PAGE - 1), other = (uintptr_t)(b + i) & (PAGE - 1);
+    size_t whole = (uintptr_t)a & (PAGE - 1), other = (uintptr_t)b & (PAGE - 1);
     whole = (PAGE - (whole > other ? whole : other)) / W;
-    if (bounded && whole * W > n - i) whole = (n - i + W - 1) / W;
-#define PARTING(k) PARTING_OF(LEVEL(load)(a + i + (k) * W), LEVEL(loadu)(b + i + (k) * W))
+    if (bounded && whole * W > n) whole = (n + W - 1) / W;
     if (whole >= 4) {
-      size_t stop = i + whole / 4 * 4 * W;
+      const char *stop = a + whole / 4 * 4 * W;
     again:
       LOOP_BEGINS;
+      FORGET(b);
 #ifdef MASKED
-      V v = LEVEL(load)(a + i), w = LEVEL(load)(a + i + W), x = LEVEL(load)(a + i + 2 * W), y = LEVEL(load)(a + i + 3 * W);
+      V v = LEVEL(load)(a), w = LEVEL(load)(a + W), x = LEVEL(load)(a + 2 * W), y = LEVEL(load)(a + 3 * W);
       /* Each is read once, where the compiler would read it twice from memory. */
       HELD(v); HELD(w); HELD(x); HELD(y);
-      V e = LEVEL(unlike)(v, LEVEL(loadu)(b + i)), f = LEVEL(unlike)(w, LEVEL(loadu)(b + i + W));
-      V g = LEVEL(unlike)(x, LEVEL(loadu)(b + i + 2 * W));
-      V any = LEVEL(any_of)(e, f, g, y, LEVEL(loadu)(b + i + 3 * W));
-      M last = LEVEL(parting_of)(LEVEL(least)(LEVEL(least)(v, w), LEVEL(least)(x, y)), any);
+      V e = LEVEL(unlike)(v, LEVEL(loadu)(b)), f = LEVEL(unlike)(w, LEVEL(loadu)(b + W));
+      V g = LEVEL(unlike)(x, LEVEL(loadu)(b + 2 * W));
+      V least = LEVEL(least)(LEVEL(least)(v, w), LEVEL(least)(x, y));
+      V any = LEVEL(any_of)(e, f, g, y, LEVEL(loadu)(b + 3 * W));
+      M last = LEVEL(parting_of)(least, any);
       if (UNLIKELY(last)) {
-        if ((m = LEVEL(parting_of)(v, e))) PART(i + LEVEL(first)(m));
-        if ((m = LEVEL(parting_of)(w, f))) PART(i + W + LEVEL(first)(m));
-        if ((m = LEVEL(parting_of)(x, g))) PART(i + 2 * W + LEVEL(first)(m));
-        PART(i + 3 * W + LEVEL(first)(last));
+        if ((m = LEVEL(parting_of)(v, e))) PART(LEVEL(first)(m));
+        if ((m = LEVEL(parting_of)(w, f))) PART(W + LEVEL(first)(m));
+        if ((m = LEVEL(parting_of)(x, g))) PART(2 * W + LEVEL(first)(m));
+        PART(3 * W + LEVEL(first)(last));
       }
 #else
-      if (UNLIKELY(LEVEL(parting4)(a + i, b + i))) {
-        if (PARTS(m = PARTING(0))) PART(i + LEVEL(first)(m));
-        if (PARTS(m = PARTING(1))) PART(i + W + LEVEL(first)(m));
-        if (PARTS(m = PARTING(2))) PART(i + 2 * W + LEVEL(first)(m));
-        PART(i + 3 * W + LEVEL(first)(PARTING(3)));
+      if (UNLIKELY(LEVEL(parting4)(a, b))) {
+        if (PARTS(m = PARTING(0))) PART(LEVEL(first)(m));
+        if (PARTS(m = PARTING(1))) PART(W + LEVEL(first)(m));
+        if (PARTS(m = PARTING(2))) PART(2 * W + LEVEL(first)(m));
+        PART(3 * W + LEVEL(first)(PARTING(3)));
       }
 #endif
-      i += 4 * W;
-      UNLESS_AT(i, stop, again);
+      a += 4 * W, b += 4 * W, n -= 4 * W;
+      UNLESS_AT(a, stop, again);
     }
-    for (whole %= 4; whole; whole--, i += W) {
-      if (PARTS(m = PARTING(0))) PART(i + LEVEL(first)(m));
+    for (whole %= 4; whole; whole--, a += W, b += W, n -= W) {
+      if (PARTS(m = PARTING(0))) PART(LEVEL(first)(m));
     }
-    if (bounded && i >= n) RETURN(0);
+    if (bounded && (ptrdiff_t)n <= 0) RETURN(0);
     /* b's vector lies across two pages, or begins with one. */
-    size_t left = PAGE - ((uintptr_t)(b + i) & (PAGE - 1));
+    size_t left = PAGE - ((uintptr_t)b & (PAGE - 1));
     if (left < W) {
       /* The last vector of b's page, most of which is known to be alike. */
-      if (i + left > W) {
-        const char *back = b + i + left - W, *beside = a + i + left - W;
-        m = LEVEL(parting)(LEVEL(loadu)(beside), LEVEL(loadu)(back));
-        if (m) PART(i + left - W + LEVEL(first)(m));
+      if ((size_t)(a - from) + left > W) {
+        m = LEVEL(parting)(LEVEL(loadu)(a + left - W), LEVEL(loadu)(b + left - W));
+        if (m) PART(left - W + LEVEL(first)(m));
       }
-      if (bounded && i + left >= n) RETURN(0);
-      if (PARTS(m = PARTING(0))) PART(i + LEVEL(first)(m));
-      i += W;
+      if (bounded && left >= n) RETURN(0);
+      if (PARTS(m = PARTING(0))) PART(LEVEL(first)(m));
+      a += W, b += W, n -= W;
+      if (bounded && (ptrdiff_t)n <= 0) RETURN(0);
     }
   }
 #undef PART

@@ -31,11 +31,11 @@ INLINE int LEVEL(nonzero)(V v) { return MM(test_epi8_mask)(v, v) != 0; }
 INLINE M LEVEL(parting)(V a, V b) { return MM(mask_cmpeq_epi8_mask)(MM(test_epi8_mask)(a, a), a, b) + 1; }
 /* The same of v and of what it is unlike to another. */
 INLINE M LEVEL(parting_of)(V v, V unlike) { return MM(mask_testn_epi8_mask)(MM(test_epi8_mask)(v, v), unlike, unlike) + 1; }
-/* What x, y or z has, or where a and b are unlike. */
+/* What x, y or z has, or where a and b are unlike. b comes last, where it may be in memory. */
 INLINE V LEVEL(any_of)(V x, V y, V z, V a, V b)
 {
   /* The tables of a ^ b | x and of all three. */
-  return MM(ternarylogic_epi64)(MM(ternarylogic_epi64)(a, b, x, 0x3C | 0xAA), y, z, 0xFE);
+  return MM(ternarylogic_epi64)(MM(ternarylogic_epi64)(a, x, b, 0x5A | 0xCC), y, z, 0xFE);
 }
 /* Its lowest bit is that of the first byte which is c or zero: as for `parting`. */
 INLINE M LEVEL(either_first)(V v, V c) { return MM(mask_test_epi8_mask)(MM(cmpneq_epi8_mask)(v, c), v, v) + 1; }
