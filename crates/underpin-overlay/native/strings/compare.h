@@ -90,6 +90,8 @@ LEVEL(compare)(const char *a, const char *b, size_t n, int bounded)
   /* No string is longer, and what is left is compared with zero. */
   if (bounded && n > PTRDIFF_MAX) n = PTRDIFF_MAX;
   a += i, b += i, n -= i;
+  /* Anew, so that what comes before need not keep it. */
+  ZERO;
 #define PARTING(k) PARTING_OF(LEVEL(load)(a + (k) * W), LEVEL(loadu)(b + (k) * W))
   for (;;) {
     /* As many vectors as lie within both pages, and within n. */
