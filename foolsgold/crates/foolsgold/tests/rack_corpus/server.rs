@@ -100,18 +100,20 @@ impl Drop for Server {
 fn command(kind: Kind, address: SocketAddr, rackup: &Path) -> Command {
     let (host, port) = (address.ip().to_string(), address.port().to_string());
     let ruby = concat!(env!("CARGO_MANIFEST_DIR"), "/../foolsgold-ruby/ruby/cruby");
+    // Ruby's servers keep uploads in files, which they leave behind when they are killed.
+    let uploads = rackup.parent().expect("the folder of the applications");
     let rackup = rackup.to_str().expect("a path in UTF-8");
     let mut command;
     match kind {
         Kind::Thin => {
             command = Command::new("thin");
             command.args(["--threaded", "-q", "-e", "none", "-a", &host, "-p", &port, "-R", rackup, "start"]);
-            command.env("RUBYLIB", ruby);
+            command.env("RUBYLIB", ruby).env("TMPDIR", uploads);
         }
         Kind::Puma => {
             command = Command::new("puma");
             command.args(["-q", "-C", "-", "-e", "none", "-t", "1:4", "-b", &format!("tcp://{address}"), rackup]);
-            command.env("RUBYLIB", ruby);
+            command.env("RUBYLIB", ruby).env("TMPDIR", uploads);
         }
         Kind::SharedNothing | Kind::Prefork | Kind::Fresh => {
             command = Command::new(crate::child::foolsgold());
