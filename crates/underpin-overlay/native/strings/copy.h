@@ -291,15 +291,17 @@ LEVEL(string_within)(char *to, const char *from, size_t n, int to_end)
 #ifdef ZERO_COUNTS
   /* Both strings are so far apart. to has n bytes, so `end` is an address. */
   ptrdiff_t apart = to - from;
-  const char *end = from + n;
+  const char *end = from + n, *near = end - W;
+  /* One comparison, where the compiler would compute what is left each time. */
+  FORGET(near);
   LEVEL(storeu)(to, LEVEL(loadu)(from));
   p += W;
   V v, zero = LEVEL(all)(0);
   HELD(zero);
 #define WHOLE do { \
     v = LEVEL(load)(p), m = LEVEL(equal)(v, zero); \
-    if (UNLIKELY(end - p <= W)) goto last; \
-    if (UNLIKELY(m)) goto ended; \
+    if (UNLIKELY(p >= near)) goto last; \
+    if (UNLIKELY(LEVEL(hit)(m))) goto ended; \
     LEVEL(storeu)((char*)(uintptr_t)p + apart, v); \
     p += W; \
   } while (0)
@@ -319,7 +321,7 @@ LEVEL(string_within)(char *to, const char *from, size_t n, int to_end)
   WHOLE;
   /* The fourth holds the end, if those were not the last ones. */
   m = LEVEL(equal)(LEVEL(load)(p), zero);
-  if (UNLIKELY(end - p > W)) goto ended;
+  if (UNLIKELY(p < near)) goto ended;
 last:
   m = LEVEL(first_of)(m, (size_t)(end - p));
   if (LIKELY(m)) {
@@ -327,11 +329,12 @@ last:
 ended:
     p += LEVEL(first)(m) + 1;
     LEVEL(storeu)((char*)(uintptr_t)p + apart - W, LEVEL(loadu)(p - W));
-    if (UNLIKELY(p < end)) return LEVEL(then_zeroed)((char*)(uintptr_t)p + apart, (size_t)(end - p), RESULT((size_t)(p - 1 - from)));
-    RETURN(RESULT((size_t)(p - 1 - from)));
+    char *result = to_end ? (char*)(uintptr_t)(p - 1) + apart : to;
+    if (UNLIKELY(p < end)) return LEVEL(then_zeroed)((char*)(uintptr_t)p + apart, (size_t)(end - p), result);
+    RETURN(result);
   }
   LEVEL(storeu)((char*)(uintptr_t)end + apart - W, LEVEL(loadu)(end - W));
-  RETURN(RESULT(n));
+  RETURN(to_end ? (char*)(uintptr_t)end + apart : to);
 #undef WHOLE
 #else
   LEVEL(storeu)(to, LEVEL(loadu)(from));
