@@ -98,7 +98,6 @@ LEVEL(masked)(size_t n)
 plain:
   return 0;
 }
-#define MASKED_FEW(n) LEVEL(masked)(n)
 
 /* Where the first n bytes differ, by loads that touch no others. The registers are ones that code for AVX2 does not know, so nothing
  * is said of them, and their upper halves need not be cleared. */

@@ -12,7 +12,7 @@
   "sub %rdi, %rax\n" \
   "vzeroupper\n" \
   "ret\n"
-/* Four vectors at %rdx: of each two the first, and the least of both; in %ymm5 that of all if they are AVX2's. */
+/* Four vectors at %rdx: of each two the first (%ymm2, %ymm4), and the least of both (%ymm3, %ymm5). */
 #define FOUR_FOLDED \
   "vmovdqa (%rdx), %ymm2\n" \
   "vpminub 32(%rdx), %ymm2, %ymm3\n" \
