@@ -104,12 +104,14 @@ fn libraries(archive: &Archive, wanted: &BTreeSet<String>) -> anyhow::Result<BTr
     Ok(found)
 }
 
-/// The packages that the table names for a release: the second word of each pair of its `base` and `repo`.
+/// The packages that the table names for a release: the second word of each line of its `base` and `repo`.
 fn named_packages(table: &str, id: &str) -> BTreeSet<String> {
     let section = table.split("[[system]]").find(|section| section.contains(&format!("\nid = \"{id}\"\n")));
-    let lists = section.unwrap_or_default().split("\nabsent = ").next().unwrap_or_default();
-    let quoted = lists.split('"').skip(1).step_by(2);
-    quoted.filter_map(|pair| pair.split_once(' ')).map(|(_, package)| package.to_owned()).collect()
+    let lists = section.unwrap_or_default().split("\"\"\"\n").collect::<Vec<_>>();
+    // A list is what follows its name and the three quotes.
+    let of_names = lists.windows(2).filter(|pair| pair[0].ends_with("base = ") || pair[0].ends_with("repo = "));
+    let lines = of_names.flat_map(|pair| pair[1].lines());
+    lines.filter_map(|line| line.split_once(' ')).map(|(_, package)| package.to_owned()).collect()
 }
 
 /// What a command prints.

@@ -43,7 +43,7 @@ impl System {
         // GNU ld gives every library with versions its own soname as the base definition; glibc's loader asks a file
         // without definitions for none (elf/dl-version.c, match_symbol).
         let is_own_name = version.as_str() == name;
-        if let Some(definitions) = self.definitions.get(name) {
+        if let Some(definitions) = self.definitions.library(name) {
             return match &definitions.versions {
                 None => Defined::Yes,
                 Some(all) if is_own_name || all.contains(version) => Defined::Yes,

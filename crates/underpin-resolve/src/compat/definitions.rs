@@ -5,8 +5,8 @@
 //! known about a library that is not listed.
 
 use super::version::VersionName;
-use std::collections::{BTreeMap, HashSet};
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, OnceLock};
 
 /// The data file as it is compiled in.
 const EMBEDDED: &str = include_str!("../../data/definitions.txt");
@@ -30,20 +30,82 @@ impl Definitions {
     }
 }
 
+/// What the packages of one release say about its libraries, by soname.
+///
+/// The file has thousands of libraries with tens of versions, and a program asks for a few: a line is read when its
+/// library is asked for. Reading all of them took most of the time of `underpin check`.
+#[derive(Clone, Debug, Default)]
+pub struct Libraries(HashMap<&'static str, Line>);
+
+impl Libraries {
+    /// What the release's copy of a library defines; `None` if its packages were not read, or have no such library.
+    #[must_use]
+    pub fn library(&self, soname: &str) -> Option<Definitions> {
+        self.0.get(soname).map(Line::read)
+    }
+
+    /// The package with a library.
+    #[must_use]
+    pub fn package(&self, soname: &str) -> Option<&'static str> {
+        self.0.get(soname).map(|line| line.package)
+    }
+
+    /// Every library, in no order.
+    pub fn sonames(&self) -> impl Iterator<Item = &'static str> {
+        self.0.keys().copied()
+    }
+}
+
+/// One line of the file, its soname taken off.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    package: &'static str,
+    /// Version names with a space between them, `?` before those that are open; `-` for none at all.
+    versions: &'static str,
+}
+
+impl Line {
+    fn new(rest: &'static str) -> Line {
+        let (package, versions) = rest.split_once(' ').unwrap_or((rest, ""));
+        Line { package, versions }
+    }
+
+    fn sure(&self) -> impl Iterator<Item = &'static str> {
+        self.versions.split(' ').filter(|name| !matches!(*name, "" | "-") && !name.starts_with('?'))
+    }
+
+    fn read(&self) -> Definitions {
+        let open = self.versions.split(' ').filter_map(|name| name.strip_prefix('?'));
+        Definitions {
+            package: self.package.to_owned(),
+            versions: (self.versions != "-").then(|| self.sure().map(VersionName::parse).collect()),
+            open: open.map(VersionName::parse).collect(),
+        }
+    }
+}
+
 /// Versions that some library is known to define, by file: a made-up name between two real ones is not known.
 #[derive(Debug, Default)]
-pub(super) struct KnownNames(HashSet<(String, String)>);
+pub(super) struct KnownNames(HashMap<&'static str, OfFile>);
+
+/// The lines about one file, and the versions of all of them once one is asked for.
+#[derive(Debug, Default)]
+struct OfFile {
+    lines: Vec<Line>,
+    names: OnceLock<HashSet<&'static str>>,
+}
 
 impl KnownNames {
     pub(super) fn has(&self, file: &str, version: &str) -> bool {
-        self.0.contains(&(file.to_owned(), version.to_owned()))
+        let names = |of: &OfFile| of.lines.iter().flat_map(Line::sure).collect();
+        self.0.get(file).is_some_and(|of| of.names.get_or_init(|| names(of)).contains(version))
     }
 }
 
 /// Everything that the file of definitions holds.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
-    releases: BTreeMap<String, BTreeMap<String, Definitions>>,
+    releases: HashMap<&'static str, Libraries>,
     names: Arc<KnownNames>,
 }
 
@@ -54,29 +116,30 @@ impl Facts {
     }
 
     /// Reads the format of `data/definitions.txt`.
-    pub(super) fn parse(text: &str) -> Result<Facts, &str> {
-        let mut releases: BTreeMap<String, BTreeMap<String, Definitions>> = BTreeMap::new();
-        let (mut names, mut release) = (HashSet::new(), None);
+    pub(super) fn parse(text: &'static str) -> Result<Facts, &'static str> {
+        let mut releases: HashMap<&'static str, Libraries> = HashMap::new();
+        let (mut names, mut release) = (KnownNames::default(), None);
         for line in text.lines() {
-            match line.split(' ').next() {
-                None | Some("#" | "" | "date" | "source") => {}
-                Some("system") => release = Some(releases.entry(line["system ".len()..].to_owned()).or_default()),
-                Some("names") => release = None,
-                Some(soname) => {
-                    let definitions = parse_line(line).ok_or(line)?;
-                    let versions = definitions.versions.iter().flatten();
-                    names.extend(versions.map(|version| (soname.to_owned(), version.as_str().to_owned())));
-                    if let Some(libraries) = &mut release {
-                        libraries.insert(soname.to_owned(), definitions);
+            let (first, rest) = line.split_once(' ').unwrap_or((line, ""));
+            match first {
+                "#" | "" | "date" | "source" => {}
+                "system" => release = Some(releases.entry(rest).or_default()),
+                "names" => release = None,
+                _ if rest.is_empty() => return Err(line),
+                soname => {
+                    let line = Line::new(rest);
+                    names.0.entry(soname).or_default().lines.push(line);
+                    if let Some(Libraries(libraries)) = &mut release {
+                        libraries.insert(soname, line);
                     }
                 }
             }
         }
-        Ok(Facts { releases, names: Arc::new(KnownNames(names)) })
+        Ok(Facts { releases, names: Arc::new(names) })
     }
 
-    /// What the file says about a system, by soname.
-    pub(super) fn take(&mut self, system: &str) -> BTreeMap<String, Definitions> {
+    /// What the file says about a system.
+    pub(super) fn take(&mut self, system: &str) -> Libraries {
         self.releases.remove(system).unwrap_or_default()
     }
 
@@ -84,15 +147,4 @@ impl Facts {
     pub(super) fn names(&self) -> Arc<KnownNames> {
         Arc::clone(&self.names)
     }
-}
-
-fn parse_line(line: &str) -> Option<Definitions> {
-    let mut words = line.split(' ');
-    let (_, package) = (words.next()?, words.next()?);
-    let versions: Vec<&str> = words.collect();
-    let versioned = versions != ["-"];
-    let (open, sure): (Vec<&str>, Vec<&str>) = versions.into_iter().partition(|version| version.starts_with('?'));
-    let versions = versioned.then(|| sure.into_iter().map(VersionName::parse).collect());
-    let open = open.into_iter().map(|version| VersionName::parse(&version[1..])).collect();
-    Some(Definitions { package: package.to_owned(), versions, open })
 }

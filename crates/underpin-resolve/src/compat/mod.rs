@@ -26,7 +26,7 @@ mod wheel;
 pub use advice::{Advice, LowerFloor, Method, ReachSystem, SymbolToDrop};
 pub use allocator::{AllocatorFinding, AllocatorOrigin, Served, allocator_of, allocators_of};
 pub use defined::Defined;
-pub use definitions::Definitions;
+pub use definitions::{Definitions, Libraries};
 pub use evaluate::evaluate;
 pub use expect::{ExpectError, Expectation, ExpectationOutcome, ExpectationResult, Expectations};
 pub use floor::{

@@ -3,7 +3,7 @@
 //! The data is `data/systems.toml`, compiled in. This module reads and checks it; it decides nothing. A fact that the
 //! file does not contain is absent here, never guessed.
 
-use super::definitions::{Definitions, Facts, KnownNames};
+use super::definitions::{Facts, KnownNames, Libraries};
 use super::platform::{Arch, LibcFamily};
 use super::version::{Number, VersionName};
 use serde::{Deserialize, Serialize, Serializer};
@@ -69,9 +69,8 @@ pub struct System {
     pub repo: BTreeMap<String, String>,
     /// Sonames that it is known not to have, with the soname under which the same library is there, if any.
     pub absent: BTreeMap<String, Option<String>>,
-    /// What the distribution's own packages say about the versions of their libraries, by soname. Empty if they were
-    /// not read.
-    pub definitions: BTreeMap<String, Definitions>,
+    /// What the distribution's own packages say about the versions of their libraries. Empty if they were not read.
+    pub definitions: Libraries,
     /// Versions that libraries are known to define in some release.
     pub(super) names: Arc<KnownNames>,
     /// Keys of [`SystemTable::sources`], by group of facts.
@@ -146,8 +145,8 @@ impl System {
             LibraryState::Repo { package: package.clone() }
         } else if let Some(instead) = self.absent.get(soname) {
             LibraryState::Absent { instead: instead.clone() }
-        } else if let Some(definitions) = self.definitions.get(soname) {
-            LibraryState::Repo { package: definitions.package.clone() }
+        } else if let Some(package) = self.definitions.package(soname) {
+            LibraryState::Repo { package: package.to_owned() }
         } else {
             LibraryState::Unknown
         }
@@ -208,11 +207,11 @@ struct RawSystem {
     i386_libc: Option<String>,
     install: String,
     #[serde(default)]
-    base: Vec<String>,
+    base: String,
     #[serde(default)]
-    repo: Vec<String>,
+    repo: String,
     #[serde(default)]
-    absent: Vec<String>,
+    absent: String,
     sources: SystemSources,
 }
 
@@ -262,13 +261,13 @@ impl System {
             parse_level(&raw.x86_level).ok_or_else(|| wrong("x86_level", &raw.x86_level, "'x86-64' or 'x86-64-v2'"))?;
         let versions = one_of_each_family(&raw.versions)
             .map_err(|text| wrong("versions", text, "one 'GLIBCXX_3.4.25' for each family"))?;
-        let pairs = |field, lines: &[String]| -> Result<BTreeMap<String, String>, TableError> {
-            lines.iter().map(|line| parse_pair(line).ok_or_else(|| wrong(field, line, "'soname package'"))).collect()
+        let pairs = |field, text: &str| -> Result<BTreeMap<String, String>, TableError> {
+            text.lines().map(|line| parse_pair(line).ok_or_else(|| wrong(field, line, "'soname package'"))).collect()
         };
         let (base, repo) = (pairs("base", &raw.base)?, pairs("repo", &raw.repo)?);
-        let absent = raw.absent.iter().map(|line| match parse_pair(line) {
+        let absent = raw.absent.lines().map(|line| match parse_pair(line) {
             Some((soname, instead)) => (soname, Some(instead)),
-            None => (line.clone(), None),
+            None => (line.to_owned(), None),
         });
         Ok(System {
             absent: absent.collect(),
@@ -286,7 +285,7 @@ impl System {
             x86_level,
             i386_libc: raw.i386_libc,
             install: raw.install,
-            definitions: BTreeMap::new(),
+            definitions: Libraries::default(),
             names: Arc::default(),
             libc_verified: sources.get(&raw.sources.libc).is_some_and(|source| source.verified),
             sources: raw.sources,
