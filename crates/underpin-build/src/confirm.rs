@@ -17,6 +17,8 @@ pub struct Confirmation {
     pub note: Option<BuildNote>,
     /// Its size in bytes.
     pub bytes: u64,
+    /// How many of them are debugging information, which no start reads.
+    pub debug_bytes: u64,
     /// It calls `dlopen`, which always fails in it: a static program on musl loads nothing.
     pub opens_in_vain: bool,
 }
@@ -73,7 +75,8 @@ pub fn confirm(path: &Path, spec: &Spec, objects: &[LinkObject]) -> Result<Confi
     }
     facts.extend(present.iter().filter_map(|(object, presence)| linked(object, presence)));
     let opens_in_vain = spec.libc == CLibrary::Musl && spec.linkage.is_static() && file.find(IN_VAIN).is_some();
-    Ok(Confirmation { facts, note, bytes: file.len() as u64, opens_in_vain })
+    let (bytes, debug_bytes) = (file.len() as u64, details.debug_bytes());
+    Ok(Confirmation { facts, note, bytes, debug_bytes, opens_in_vain })
 }
 
 fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> BuildError {

@@ -48,6 +48,13 @@ impl Details {
         self.version_needs.get(import.version?)
     }
 
+    /// How many bytes are debugging information: the sections of DWARF (its standard, appendix B), compressed or not.
+    #[must_use]
+    pub fn debug_bytes(&self) -> u64 {
+        let is_so = |section: &&Section| section.name.starts_with(b".debug_") || section.name.starts_with(b".zdebug_");
+        self.sections.iter().filter(is_so).fold(0, |sum, section| sum.saturating_add(section.size))
+    }
+
     /// The first definition of a symbol.
     #[must_use]
     pub fn export(&self, name: &BStr) -> Option<&Export> {

@@ -333,7 +333,10 @@ fn the_definitions_of_debian_12_are_those_that_readelf_finds_on_one() {
         let section = text.split("\n\n").find(|part| part.trim_start().starts_with("Version definition section"));
         let theirs: Option<BTreeSet<&str>> = section.map(|section| {
             let entries = section.lines().filter(|line| line.contains("Rev: "));
-            entries.filter_map(|line| Some(line.split_once("Name: ")?.1.trim())).filter(|name| *name != soname).collect()
+            entries
+                .filter_map(|line| Some(line.split_once("Name: ")?.1.trim()))
+                .filter(|name| *name != soname)
+                .collect()
         });
         let library = system.definitions.library(soname).expect("the one just listed");
         let ours = library.versions.as_ref().map(|all| all.iter().map(|version| version.as_str()).collect());

@@ -27,7 +27,7 @@ pub fn invoke(
         line.words(linker_choice(compiler));
     }
     if purpose != Purpose::Question {
-        line.words(code_options(&plan.spec, compiler, arguments));
+        line.words(code_options(&plan.spec, tool, compiler, arguments));
     }
     if purpose == Purpose::Compile {
         line.words(language_of_stdin(compiler, arguments));
@@ -177,7 +177,7 @@ pub(super) fn zig_linkage(spec: &Spec) -> &'static [&'static str] {
 }
 
 /// What each source needs for this kind of program; the user's options come later and win.
-fn code_options(spec: &Spec, compiler: &Compiler, arguments: &[OsString]) -> Vec<&'static str> {
+fn code_options(spec: &Spec, tool: Tool, compiler: &Compiler, arguments: &[OsString]) -> Vec<&'static str> {
     let mut options = Vec::new();
     let says = |prefix: &str| arguments.iter().any(|word| word.as_encoded_bytes().starts_with(prefix.as_bytes()));
     match spec.linkage {
@@ -190,14 +190,8 @@ fn code_options(spec: &Spec, compiler: &Compiler, arguments: &[OsString]) -> Vec
     if spec.processor == Processor::Aarch64 && compiler.dialect != Dialect::Zig {
         options.push("-mno-outline-atomics");
     }
-    // zig switches off each feature that its baseline lacks, this one too, without which clang 18 to 21 take no function whose
-    // own attribute asks for AVX-512 (libdeflate, simdjson). Alone it adds no instruction; other versions do not know it.
-    if spec.processor == Processor::X86_64 && compiler.dialect == Dialect::Zig && !sources(arguments).any(is_assembly) {
-        options.extend(["-Xclang", "-target-feature", "-Xclang", "+evex512"]);
-    }
-    // zig turns the sanitizer on wherever nothing is optimised; a released program should not trap.
-    if compiler.dialect == Dialect::Zig && !says("-fsanitize") {
-        options.push("-fno-sanitize=undefined");
+    if compiler.dialect == Dialect::Zig {
+        options.extend(zig::code::options(spec, tool == Tool::Cxx, arguments));
     }
     options
 }

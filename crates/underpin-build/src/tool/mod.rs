@@ -166,6 +166,17 @@ pub struct ToolPlan {
     pub strict: Option<Strict>,
 }
 
+impl ToolPlan {
+    /// The compiler behind `cc` or `c++`, if there is one for the target.
+    fn compiler(&self, tool: Tool) -> Option<&Compiler> {
+        match tool {
+            Tool::Cc => self.cc.as_ref(),
+            Tool::Cxx => self.cxx.as_ref(),
+            _ => None,
+        }
+    }
+}
+
 /// What rustc gets beside cargo's arguments.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RustPlan {
@@ -300,6 +311,10 @@ pub fn invoke(
         strict.arguments(&words)?;
     }
     let from_file = matches!(words, Cow::Owned(_));
+    let words = match plan.compiler(tool) {
+        Some(compiler) => searched::without_own_folders(plan, compiler, words),
+        None => words,
+    };
     let watched = plan.watches(tool, &words);
     let (plan, remark) = match fixed::plan(plan, tool, &words, around.is_fixed) {
         Some((fixed, remark)) => (Cow::Owned(fixed), remark),
@@ -319,12 +334,7 @@ pub fn apart(
     arguments: &[OsString],
     response: &dyn Fn(&OsStr) -> Option<Vec<u8>>,
 ) -> Option<Vec<Vec<OsString>>> {
-    let compiler = match tool {
-        Tool::Cc => plan.cc.as_ref()?,
-        Tool::Cxx => plan.cxx.as_ref()?,
-        _ => return None,
-    };
-    cc::apart(compiler, arguments, response)
+    cc::apart(plan.compiler(tool)?, arguments, response)
 }
 
 /// The command of a tool without response files.

@@ -1,9 +1,11 @@
-//! Variables in which a shell tells compilers where to look (gcc(1), "ENVIRONMENT"; clang and zig read them too). They come from
-//! a user's profile or a module file and mean this machine's own C library: with `CPATH=/usr/include` a program for musl is
-//! compiled with glibc's headers, by clang and zig without a word.
+//! Variables in which a shell tells compilers where to look (gcc(1), "ENVIRONMENT"; clang and zig read them too), and options
+//! that do the same. The variables come from a user's profile or a module file, the options from a configuration that found a
+//! library in `/usr`, and both mean this machine's own C library: with `/usr/include` a program for musl is compiled with glibc's
+//! headers, by clang and zig without a word.
 
-use super::ToolPlan;
+use super::{Compiler, Dialect, ToolPlan};
 use crate::{CLibrary, Processor};
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
@@ -28,22 +30,60 @@ pub(super) fn changed(
     plan: &ToolPlan,
     variable: &dyn Fn(&str) -> Option<OsString>,
 ) -> impl Iterator<Item = (&'static str, OsString)> {
-    // An SDK and an image have a glibc of their own.
-    let has_own = plan.portable.is_some() || plan.strict.is_some();
-    let is_machines = plan.spec.libc == CLibrary::Glibc(None) && Processor::host() == Some(plan.spec.processor);
-    let is_own_libc = is_machines && !has_own;
+    let is_own_libc = is_for_own_libc(plan);
     let names = VARIABLES.iter().filter(move |_| !is_own_libc);
     names.filter_map(|name| Some((*name, without_own(&variable(name)?)?)))
 }
 
+/// Whether programs are for the C library whose headers and libraries are in this machine's own folders.
+fn is_for_own_libc(plan: &ToolPlan) -> bool {
+    // An SDK and an image have a glibc of their own.
+    let has_own = plan.portable.is_some() || plan.strict.is_some();
+    let is_machines = plan.spec.libc == CLibrary::Glibc(None) && Processor::host() == Some(plan.spec.processor);
+    is_machines && !has_own
+}
+
+/// The words of a call without the options that name this machine's own folders. For the machine's own compiler they say nothing
+/// new (gcc(1), "-I": a folder that is a system folder already is ignored), and so they shall for one of another C library.
+pub(super) fn without_own_folders<'a>(
+    plan: &ToolPlan,
+    compiler: &Compiler,
+    words: Cow<'a, [OsString]>,
+) -> Cow<'a, [OsString]> {
+    // Where musl is the machine's own C library, so is its compiler.
+    let is_own = is_for_own_libc(plan) || compiler.dialect == Dialect::Own && plan.spec.libc == CLibrary::Musl;
+    let mut left_out = Vec::new();
+    if !is_own {
+        for (at, word) in words.iter().enumerate() {
+            let rest = |option: &&str| word.as_bytes().strip_prefix(option.as_bytes());
+            let Some(joined) = FOLDERS.iter().find_map(rest) else { continue };
+            let apart = || words.get(at + 1).map(|next| next.as_bytes());
+            match joined {
+                b"" if apart().is_some_and(is_own_folder) => left_out.extend([at, at + 1]),
+                b"" => {}
+                folder if is_own_folder(folder) => left_out.push(at),
+                _ => {}
+            }
+        }
+    }
+    if left_out.is_empty() {
+        return words;
+    }
+    let kept = words.iter().enumerate().filter(|(at, _)| !left_out.contains(at));
+    Cow::Owned(kept.map(|(_, word)| word.clone()).collect())
+}
+
+/// Options whose value is a folder to look into, joined to it or before it.
+const FOLDERS: [&str; 5] = ["-isystem", "-idirafter", "-iquote", "-I", "-L"];
+
 /// A list of folders without this machine's; `None` if there are none of these.
 fn without_own(list: &OsStr) -> Option<OsString> {
     let folders = || list.as_bytes().split(|byte| *byte == b':');
-    let kept: Vec<&[u8]> = folders().filter(|folder| !is_own(folder)).collect();
+    let kept: Vec<&[u8]> = folders().filter(|folder| !is_own_folder(folder)).collect();
     (kept.len() < folders().count()).then(|| OsString::from_vec(kept.join(&b':')))
 }
 
-fn is_own(folder: &[u8]) -> bool {
+fn is_own_folder(folder: &[u8]) -> bool {
     let mut folder = folder;
     while let [start @ .., b'/'] = folder {
         folder = start;
@@ -79,14 +119,41 @@ mod tests {
         }
     }
 
+    fn plan(processor: Processor, text: &str) -> ToolPlan {
+        let text: SpecText = text.parse().unwrap();
+        no_tools(text.complete(processor, Goal::Balanced, |_| Allocator::System).unwrap())
+    }
+
+    #[test]
+    fn an_option_with_this_machines_folder_is_left_out_however_it_is_written() {
+        let host = Processor::host().unwrap();
+        let of = |libc: &str, dialect, words: &str| {
+            let words: Vec<OsString> = words.split(' ').map(OsString::from).collect();
+            let compiler =
+                Compiler { program: "cc".into(), leading: Vec::new(), dialect, start: Vec::new(), end: Vec::new() };
+            let kept = without_own_folders(&plan(host, libc), &compiler, words.into());
+            kept.join(OsStr::new(" ")).into_string().unwrap()
+        };
+        for (words, kept) in [
+            ("-I/usr/include -c a.c", "-c a.c"),
+            ("-c -I /usr/include a.c", "-c a.c"),
+            ("-isystem /usr/local/include -isystem/usr/include/x86_64-linux-gnu -c a.c", "-c a.c"),
+            ("-idirafter /usr/include/ -iquote /usr/include -c a.c", "-c a.c"),
+            ("a.o -L/usr/lib -L /usr/lib/x86_64-linux-gnu -lz", "a.o -lz"),
+            ("-I/usr/include/libxml2 -I. -L/opt/lib -c a.c", "-I/usr/include/libxml2 -I. -L/opt/lib -c a.c"),
+            ("-Include/usr/include -c a.c -I", "-Include/usr/include -c a.c -I"),
+        ] {
+            assert_eq!(of("musl", Dialect::Foreign, words), kept);
+            assert_eq!(of("musl", Dialect::Zig, words), kept);
+            assert_eq!(of("glibc:2.17", Dialect::Zig, words), kept);
+            assert_eq!(of("musl", Dialect::Own, words), words, "a machine of musl");
+            assert_eq!(of("glibc", Dialect::Own, words), words, "the machine's own glibc");
+        }
+    }
+
     #[test]
     fn a_build_for_this_machines_own_c_library_keeps_them() {
         let variable = |name: &str| (name == "CPATH").then(|| OsString::from("/usr/include"));
-        let plan = |processor, text: &str| {
-            let text: SpecText = text.parse().unwrap();
-            let spec = text.complete(processor, Goal::Balanced, |_| Allocator::System).unwrap();
-            no_tools(spec)
-        };
         let names = |plan: &ToolPlan| changed(plan, &variable).map(|(name, _)| name).collect::<Vec<_>>();
         let host = Processor::host().unwrap();
         let other = if host == Processor::Riscv64 { Processor::Aarch64 } else { Processor::Riscv64 };

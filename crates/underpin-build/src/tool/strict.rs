@@ -119,13 +119,8 @@ impl Strict {
 impl ToolPlan {
     /// Whether the files of this link are to be looked at afterwards ([`Strict::linked`]).
     pub(super) fn watches(&self, tool: Tool, arguments: &[OsString]) -> bool {
-        let compiler = match tool {
-            Tool::Cc => self.cc.as_ref(),
-            Tool::Cxx => self.cxx.as_ref(),
-            _ => None,
-        };
         self.strict.is_some()
-            && compiler.is_some_and(|compiler| compiler.dialect != Dialect::Zig)
+            && self.compiler(tool).is_some_and(|compiler| compiler.dialect != Dialect::Zig)
             && matches!(purpose(arguments), Purpose::Program | Purpose::Library)
     }
 

@@ -68,6 +68,8 @@ pub struct BuildProgram {
     pub path: Raw,
     /// Its size in bytes.
     pub bytes: u64,
+    /// How many of them are debugging information, which no start reads.
+    pub debug_bytes: u64,
     /// Whether it is what was asked for.
     pub confirmed: bool,
     /// Property by property.

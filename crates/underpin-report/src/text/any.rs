@@ -398,6 +398,7 @@ fn build_of(words: &mut Words, dry_run: bool) -> BuildDocument {
         name: words.new_text(),
         path: words.new_raw(),
         bytes: 12_345,
+        debug_bytes: 6_789,
         confirmed,
         facts: vec![fact(words, true), fact(words, confirmed)],
     };

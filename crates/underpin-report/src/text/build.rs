@@ -47,7 +47,7 @@ fn built(text: &mut Text, program: &BuildProgram, what: &str, view: &View) {
         let facts: Vec<&str> =
             program.facts.iter().filter(|fact| fact.what != "note").map(|fact| fact.found.as_str()).collect();
         text.push(Line::new().with(Role::Good, format!("Built {} as {what}", program.name)));
-        whole(text, "file", &program.path.to_string(), &format!(", {}", size(program.bytes)));
+        whole(text, "file", &program.path.to_string(), &format!(", {}", sizes(program)));
         row(text, "confirmed", Role::Plain, &facts.join(", "), view);
         return;
     }
@@ -57,6 +57,15 @@ fn built(text: &mut Text, program: &BuildProgram, what: &str, view: &View) {
         row(text, &fact.what, Role::Bad, &words, view);
     }
     whole(text, "left in", &program.path.to_string(), "");
+}
+
+/// A file's size; how much of it no start reads is said if that is most of it.
+fn sizes(program: &BuildProgram) -> String {
+    let all = size(program.bytes);
+    if program.debug_bytes <= program.bytes / 2 {
+        return all;
+    }
+    format!("{all}, {} of it debugging information", size(program.debug_bytes))
 }
 
 fn row(text: &mut Text, name: &str, role: Role, words: &str, view: &View) {

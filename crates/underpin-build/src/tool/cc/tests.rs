@@ -69,20 +69,30 @@ fn zig_hears_its_own_name_of_the_target_and_no_option_that_it_refuses() {
     let musl = |arguments: &str| of(CLibrary::Musl, Linkage::StaticPie, arguments);
     assert_eq!(
         musl("--target=x86_64-unknown-linux-musl -m64 -c a.c"),
-        "zig cc -target x86_64-linux-musl -fPIE -Xclang -target-feature -Xclang +evex512 -fno-sanitize=undefined -c a.c"
+        "zig cc -target x86_64-linux-musl -fPIE -Xclang -target-feature -Xclang +evex512 -fno-sanitize=undefined -g0 \
+         -c a.c"
     );
     assert_eq!(
         musl(
             "-target x86_64-unknown-linux-musl a.o -Wl,-Map=a.map,--as-needed -Wl,-Map,b.map -Wl,--warn-common,--fatal-warnings -fuse-ld=lld -lgcc_s \
              -lgcc"
         ),
-        "zig cc -target x86_64-linux-musl -fPIE -Xclang -target-feature -Xclang +evex512 -fno-sanitize=undefined -static -pie \
+        "zig cc -target x86_64-linux-musl -fPIE -Xclang -target-feature -Xclang +evex512 -fno-sanitize=undefined -g0 -static -pie \
          /t/allocator.o /t/note.o a.o \
          -Wl,--as-needed -lunwind"
     );
     let floor = CLibrary::Glibc(Some(GlibcVersion { minor: 28 }));
     assert!(!of(floor, Linkage::Dynamic, "a.o").contains("-static"));
     assert!(of(CLibrary::Musl, Linkage::Dynamic, "a.o").contains(" -dynamic "));
+}
+
+#[test]
+fn zig_adds_debugging_information_only_where_the_project_speaks_of_it() {
+    let of = |arguments: &str| line(spec(STATIC_PIE.0, STATIC_PIE.1), Dialect::Zig, arguments);
+    assert!(of("-O2 -c a.c").contains(" -g0 "));
+    for word in ["-g", "-ggdb3", "-gsplit-dwarf", "-gz"] {
+        assert!(!of(&format!("-O2 {word} -c a.c")).contains(" -g0 "), "{word}");
+    }
 }
 
 #[test]

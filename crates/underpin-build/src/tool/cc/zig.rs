@@ -5,6 +5,7 @@
 //! that zig knows by another name are renamed, and those that decide what the program does stay as they are, so that zig ends
 //! there and names them.
 
+pub mod code;
 mod gcc;
 mod processor;
 

@@ -237,6 +237,7 @@ fn program(artifact: &Artifact, confirmation: &Confirmation) -> BuildProgram {
         name: artifact.program.name.clone(),
         path: raw(if confirmed { &artifact.place } else { &artifact.program.path }),
         bytes: confirmation.bytes,
+        debug_bytes: confirmation.debug_bytes,
         confirmed,
         facts: confirmation.facts.iter().map(fact).collect(),
     }

@@ -1,0 +1,92 @@
+//! Sources that this machine's own compiler takes, built by one of another C library: what the compilers have by themselves (old
+//! names, debugging information, this machine's folders) does not come between.
+
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
+
+mod common;
+
+use common::underpin;
+use std::path::{Path, PathBuf};
+use underpin_test_support::{Fixture, Output, need, skip, zigs};
+
+const REMOVED: &str = include_str!("sources/removed.cpp");
+
+/// Builds by `underpin build`, and ends if it does not.
+fn build(dir: &Fixture, zig: &Path, words: &[&str]) -> String {
+    let others = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::iter::once(zig.parent().unwrap().to_owned()).chain(std::env::split_paths(&others));
+    let mut command = underpin([&["build"], words].concat());
+    // zig compiles its C libraries once, for all tests.
+    command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("zig"));
+    command.current_dir(dir.path()).env("PATH", std::env::join_paths(path).unwrap());
+    let built = Output::of(&mut command);
+    assert_eq!(built.code, Some(0), "{words:?}: {}{}", built.stdout, built.stderr);
+    built.stdout
+}
+
+fn a_zig() -> Option<PathBuf> {
+    let zig = zigs().into_iter().next();
+    if zig.is_none() {
+        skip("not every release of zig is below target/zig");
+    }
+    zig
+}
+
+fn says(dir: &Fixture, file: &str) -> String {
+    Output::of(&mut dir.command(dir.join(file))).stdout
+}
+
+#[test]
+fn names_that_newer_standards_removed_are_there_as_they_are_for_gcc() {
+    need!("g++");
+    let Some(zig) = a_zig() else { return };
+    let dir = Fixture::new();
+    dir.write("removed.cpp", REMOVED);
+    dir.must("g++", ["-w", "removed.cpp", "-o", "by-gcc"]);
+    let judge = says(&dir, "by-gcc");
+    assert!(judge.starts_with("3 1 "), "{judge}");
+    for standard in ["-O1", "-std=c++11", "-std=c++20"] {
+        build(&dir, &zig, &["removed.cpp", "--cc", "zig", "-o", "by-zig", "--force", "--", "-w", standard]);
+        assert_eq!(says(&dir, "by-zig"), judge, "{standard}");
+    }
+}
+
+#[test]
+fn debugging_information_of_a_project_is_there_if_it_asks_for_it() {
+    need!("readelf");
+    let Some(zig) = a_zig() else { return };
+    let dir = Fixture::new();
+    for (folder, word) in [("with", "-g"), ("without", "-Wall")] {
+        dir.write(format!("{folder}/program.c"), "int main(void) { return 0; }\n");
+        dir.write(format!("{folder}/quick.s"), ".globl quick\nquick: ret\n");
+        let rule = format!("program: program.c quick.s\n\t$(CC) {word} -O2 program.c quick.s -o $@\n");
+        dir.write(format!("{folder}/Makefile"), rule);
+    }
+    for (folder, there) in [("with", true), ("without", false)] {
+        let said = build(&dir, &zig, &[folder, "--cc", "zig", "-o", "made", "--force", "--json"]);
+        let document: serde_json::Value = serde_json::from_str(&said).unwrap();
+        let sections = dir.must("readelf", ["-SW", "made"]);
+        let sizes = sections.lines().filter_map(|line| line.split_once(" .debug_")?.1.split_whitespace().nth(4));
+        let judge: u64 = sizes.map(|size| u64::from_str_radix(size, 16).unwrap()).sum();
+        assert_eq!(document["programs"][0]["debug_bytes"], judge, "{folder}: {sections}");
+        let sources = dir.must("readelf", ["--debug-dump=info", "made"]);
+        assert_eq!(sources.contains("program.c"), there, "{folder}");
+    }
+}
+
+#[test]
+fn a_folder_of_this_machines_own_headers_or_libraries_is_passed_over() {
+    need!("musl-gcc", "clang", "ld.lld");
+    let Some(zig) = a_zig() else { return };
+    let dir = Fixture::new();
+    let source = "#include <stdio.h>\n#ifdef __GLIBC__\n#error these are the headers of another C library\n#endif\n\
+                  int main(void) { return puts(\"so\") < 0; }\n";
+    dir.write("program.c", source);
+    for compiler in ["gcc", "clang", "zig"] {
+        for folder in [&["-I/usr/include", "-L/usr/lib/x86_64-linux-gnu"][..], &["-isystem", "/usr/include"]] {
+            let words = ["program.c", "--cc", compiler, "-o", "made", "--force", "--"];
+            build(&dir, &zig, &[&words[..], folder].concat());
+            assert_eq!(says(&dir, "made"), "so\n", "{compiler} {folder:?}");
+        }
+    }
+}
