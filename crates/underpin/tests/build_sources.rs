@@ -74,6 +74,41 @@ fn debugging_information_of_a_project_is_there_if_it_asks_for_it() {
     }
 }
 
+/// What a level of optimisation means to a program, and what must not depend on it.
+const LEVELS: &str = r#"
+#include <assert.h>
+#include <stdio.h>
+int main(void) {
+    int asserted = 0;
+    assert(asserted = 1);
+    printf("%zu %d", sizeof(__DATE__ __TIME__), asserted);
+#ifdef __OPTIMIZE__
+    printf(" optimised");
+#endif
+#ifdef __OPTIMIZE_SIZE__
+    printf(" for size");
+#endif
+#ifdef __FAST_MATH__
+    printf(" fast-math");
+#endif
+    puts("");
+}
+"#;
+
+#[test]
+fn a_level_of_optimisation_means_what_it_means_to_gcc() {
+    need!("gcc");
+    let Some(zig) = a_zig() else { return };
+    let dir = Fixture::new();
+    dir.write("levels.c", LEVELS);
+    for level in ["-O0", "-O", "-O1", "-O2", "-O3", "-Os", "-Oz", "-Og", "-Ofast", "-O3 -O0", "-O2 -DNDEBUG"] {
+        let words: Vec<&str> = ["-Wall", "-Werror"].into_iter().chain(level.split(' ')).collect();
+        dir.must("gcc", ["levels.c", "-o", "by-gcc", "-w"].iter().chain(&words));
+        build(&dir, &zig, &[&["levels.c", "--cc", "zig", "-o", "by-zig", "--force", "--"], &words[..]].concat());
+        assert_eq!(says(&dir, "by-zig"), says(&dir, "by-gcc"), "{level}");
+    }
+}
+
 #[test]
 fn a_folder_of_this_machines_own_headers_or_libraries_is_passed_over() {
     need!("musl-gcc", "clang", "ld.lld");

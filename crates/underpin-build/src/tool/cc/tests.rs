@@ -67,19 +67,15 @@ fn musls_wrapper_gets_start_files_of_a_static_pie_since_its_specs_know_none() {
 fn zig_hears_its_own_name_of_the_target_and_no_option_that_it_refuses() {
     let of = |libc, linkage, arguments: &str| line(spec(libc, linkage), Dialect::Zig, arguments);
     let musl = |arguments: &str| of(CLibrary::Musl, Linkage::StaticPie, arguments);
-    assert_eq!(
-        musl("--target=x86_64-unknown-linux-musl -m64 -c a.c"),
-        "zig cc -target x86_64-linux-musl -fPIE -Xclang -target-feature -Xclang +evex512 -fno-sanitize=undefined -g0 \
-         -c a.c"
-    );
+    let start = "zig cc -target x86_64-linux-musl -fPIE -fno-sanitize=undefined -g0 -Wno-date-time -Xclang -target-feature \
+                 -Xclang +evex512 -UNDEBUG";
+    assert_eq!(musl("--target=x86_64-unknown-linux-musl -m64 -c a.c"), format!("{start} -c a.c"));
     assert_eq!(
         musl(
             "-target x86_64-unknown-linux-musl a.o -Wl,-Map=a.map,--as-needed -Wl,-Map,b.map -Wl,--warn-common,--fatal-warnings -fuse-ld=lld -lgcc_s \
              -lgcc"
         ),
-        "zig cc -target x86_64-linux-musl -fPIE -Xclang -target-feature -Xclang +evex512 -fno-sanitize=undefined -g0 -static -pie \
-         /t/allocator.o /t/note.o a.o \
-         -Wl,--as-needed -lunwind"
+        format!("{start} -static -pie /t/allocator.o /t/note.o a.o -Wl,--as-needed -lunwind")
     );
     let floor = CLibrary::Glibc(Some(GlibcVersion { minor: 28 }));
     assert!(!of(floor, Linkage::Dynamic, "a.o").contains("-static"));
@@ -93,6 +89,18 @@ fn zig_adds_debugging_information_only_where_the_project_speaks_of_it() {
     for word in ["-g", "-ggdb3", "-gsplit-dwarf", "-gz"] {
         assert!(!of(&format!("-O2 {word} -c a.c")).contains(" -g0 "), "{word}");
     }
+}
+
+#[test]
+fn zig_hears_of_code_only_where_there_is_some() {
+    let of = |arguments: &str| line(spec(STATIC_PIE.0, STATIC_PIE.1), Dialect::Zig, arguments);
+    let has = |arguments: &str| ["-UNDEBUG", "-Xclang -O3", "-Wno-unused"].map(|word| of(arguments).contains(word));
+    assert_eq!(has("-O3 -c a.c"), [true, true, false]);
+    assert_eq!(has("-O3 -c a.s"), [false, false, false]);
+    assert_eq!(has("-O3 a.c b.s"), [true, true, true]);
+    assert_eq!(has("-O3 -O2 -c a.c"), [true, false, false]);
+    assert!(of("-O2 -c a.c").contains(" -fomit-frame-pointer "));
+    assert!(!of("-O0 -c a.c").contains("frame-pointer"));
 }
 
 #[test]

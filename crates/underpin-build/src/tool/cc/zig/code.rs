@@ -25,26 +25,70 @@ const REMOVED_NAMES: [&str; 12] = [
 /// The options of one call.
 pub fn options(spec: &Spec, cxx: bool, arguments: &[OsString]) -> Vec<&'static str> {
     let says = |prefix: &str| arguments.iter().any(|word| word.as_encoded_bytes().starts_with(prefix.as_bytes()));
-    let has_code = !sources(arguments).any(is_assembly);
     let mut options = Vec::new();
-    // zig switches off each feature that its baseline lacks, this one too, without which clang 18 to 21 take no function whose
-    // own attribute asks for AVX-512 (libdeflate, simdjson). Alone it adds no instruction; other versions do not know it.
-    if spec.processor == Processor::X86_64 && has_code {
-        options.extend(["-Xclang", "-target-feature", "-Xclang", "+evex512"]);
-    }
     // zig turns the sanitizer on wherever nothing is optimised; a released program should not trap.
     if !says("-fsanitize") {
         options.push("-fno-sanitize=undefined");
     }
-    // zig writes debugging information unless it is told not to: zstd is 5.4 MiB with it and 1.3 without. It cannot be told
+    // zig writes debugging information unless it is told not to: zstd is 5.4 MiB with it and 1.6 without. It cannot be told
     // otherwise by a later `-g`, so a project that says anything about it decides alone.
     if !says("-g") {
         options.push("-g0");
     }
-    if cxx && has_code {
+    // zig keeps frame pointers, as neither gcc nor clang does where it optimises for this processor.
+    let optimises = asked(arguments).is_some_and(|level| !matches!(level, "-O0" | "-Og"));
+    if optimises && spec.processor == Processor::X86_64 {
+        options.push("-fomit-frame-pointer");
+    }
+    // zig makes an error of `__DATE__` where it optimises.
+    if !says("-Wdate-time") && !says("-Werror=date-time") {
+        options.push("-Wno-date-time");
+    }
+    let assembly = sources(arguments).filter(|source| is_assembly(source)).count();
+    if assembly > 0 && assembly == sources(arguments).count() {
+        return options;
+    }
+    if assembly > 0 {
+        // Of what is for code alone.
+        options.push("-Wno-unused-command-line-argument");
+    }
+    options.extend(for_code(spec, arguments));
+    if cxx {
         options.extend(REMOVED_NAMES);
         // gcc warns of the keyword, in every standard.
         options.push("-Wno-error=register");
     }
     options
+}
+
+/// What no assembler hears.
+fn for_code(spec: &Spec, arguments: &[OsString]) -> Vec<&'static str> {
+    let mut options = Vec::new();
+    // zig switches off each feature that its baseline lacks, this one too, without which clang 18 to 21 take no function whose
+    // own attribute asks for AVX-512 (libdeflate, simdjson). Alone it adds no instruction; other versions do not know it.
+    if spec.processor == Processor::X86_64 {
+        options.extend(["-Xclang", "-target-feature", "-Xclang", "+evex512"]);
+    }
+    // zig defines it where it optimises: every assertion of a project would be gone, without a word.
+    options.push("-UNDEBUG");
+    options.extend(level(arguments));
+    options
+}
+
+/// The last level of optimisation that a call asks for.
+fn asked(arguments: &[OsString]) -> Option<&str> {
+    arguments.iter().rev().filter_map(|word| word.to_str()).find(|word| word.starts_with("-O"))
+}
+
+/// zig has four modes, and each of clang's levels becomes one of them: `-O1`, `-O3` and `-Ofast` are `-O2`, `-Oz` is `-Os`, and
+/// `-Og` is `-O0`. Its clang takes the level that was meant.
+fn level(arguments: &[OsString]) -> &'static [&'static str] {
+    match asked(arguments) {
+        Some("-O1") => &["-Xclang", "-O1"],
+        Some("-O3" | "-O4") => &["-Xclang", "-O3"],
+        Some("-Ofast") => &["-Xclang", "-O3", "-ffast-math"],
+        Some("-Oz") => &["-Xclang", "-Oz"],
+        Some("-Og") => &["-Xclang", "-Og"],
+        _ => &[],
+    }
 }
