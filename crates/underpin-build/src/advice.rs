@@ -53,7 +53,7 @@ const OWN_HEADERS: [&str; 2] = ["/usr/include", "/usr/local/include"];
 pub fn advice(spec: &Spec, said: &str) -> Option<String> {
     let is_own = |header: &str| OWN_HEADERS.iter().any(|folder| Path::new(folder).join(header).exists());
     let of_choice = || of_allocator(spec, said).or_else(|| of_glibc(spec, said)).or_else(|| of_crypt(spec, said));
-    of_choice().or_else(|| of_warnings(said)).or_else(|| of_machine(spec, said, &is_own))
+    of_choice().or_else(|| of_old_c(said)).or_else(|| of_warnings(said)).or_else(|| of_machine(spec, said, &is_own))
 }
 
 /// A compiler has warnings that the project's authors never saw, and the project makes errors of all of them. What it makes an
@@ -67,6 +67,23 @@ fn of_warnings(said: &str) -> Option<String> {
          --disable-werror, -Dwerror=false or -DCMAKE_COMPILE_WARNING_AS_ERROR=OFF)"
             .to_owned()
     })
+}
+
+/// C of before 1999, which gcc took without an error up to its release 13.
+fn of_old_c(said: &str) -> Option<String> {
+    const KINDS: [(&str, &str); 2] = [
+        ("implicit-function-declaration", "calls a function that nothing declares, and takes its result for an int"),
+        ("int-conversion", "uses a pointer and an int for each other"),
+    ];
+    let is_error = |kind: &str| {
+        let end = format!("[-W{kind}]");
+        said.lines().any(|line| line.contains("error: ") && line.ends_with(&end))
+    };
+    let (kind, what) = KINDS.into_iter().find(|(kind, _)| is_error(kind))?;
+    Some(format!(
+        "the project {what}, which compilers took until some years ago, and which cuts a pointer to half: if there is no pointer in \
+         it, -Wno-error={kind} in CFLAGS takes it (behind `--`, or in the environment)"
+    ))
 }
 
 /// The program calls an allocator by its own functions, and another one was to be linked in.
@@ -322,6 +339,23 @@ mod tests {
         for said in [of_gcc, "a.c:5:1: warning: unused variable 'x' [-Wunused-variable]\nmake: *** [all] Error 2\n"] {
             assert_eq!(advice(&spec(Allocator::Mimalloc), said), None, "{said}");
         }
+    }
+
+    #[test]
+    fn what_old_c_leaves_undeclared_is_told_with_what_takes_it() {
+        let of_gcc = "a.c:6:34: error: implicit declaration of function ‘later’ [-Wimplicit-function-declaration]\n";
+        let of_clang =
+            "a.c:12:33: error: incompatible pointer to integer conversion initializing 'int' [-Wint-conversion]\n";
+        for (said, told) in [
+            (of_gcc, "-Wno-error=implicit-function-declaration in CFLAGS"),
+            (of_clang, "-Wno-error=int-conversion in CFLAGS"),
+        ] {
+            let advice = advice(&spec(Allocator::System), said).unwrap();
+            assert!(advice.contains(told), "{advice}");
+        }
+        let asked = of_clang.replace("[-W", "[-Werror,-W");
+        assert!(advice(&spec(Allocator::System), &asked).unwrap().contains("makes errors of warnings"));
+        assert_eq!(advice(&spec(Allocator::System), &of_gcc.replace("error", "warning")), None);
     }
 
     #[test]

@@ -9,6 +9,8 @@ use common::underpin;
 use std::path::{Path, PathBuf};
 use underpin_test_support::{Fixture, Output, need, skip, zigs};
 
+/// C of before 1989, without what may be wrong.
+const OLD: &str = include_str!("sources/old.c");
 const REMOVED: &str = include_str!("sources/removed.cpp");
 
 /// Builds by `underpin build`, and ends if it does not.
@@ -47,6 +49,22 @@ fn names_that_newer_standards_removed_are_there_as_they_are_for_gcc() {
     assert!(judge.starts_with("3 1 "), "{judge}");
     for standard in ["-O1", "-std=c++11", "-std=c++20"] {
         build(&dir, &zig, &["removed.cpp", "--cc", "zig", "-o", "by-zig", "--force", "--", "-w", standard]);
+        assert_eq!(says(&dir, "by-zig"), judge, "{standard}");
+    }
+}
+
+#[test]
+fn old_c_is_taken_as_gcc_took_it() {
+    need!("gcc");
+    let Some(zig) = a_zig() else { return };
+    let dir = Fixture::new();
+    dir.write("old.c", OLD);
+    // As it did before release 14.
+    dir.must("gcc", ["-w", "-std=gnu89", "old.c", "-o", "by-gcc"]);
+    let judge = says(&dir, "by-gcc");
+    assert!(judge.starts_with("3 3 "), "{judge}");
+    for standard in ["-O2", "-std=gnu89"] {
+        build(&dir, &zig, &["old.c", "--cc", "zig", "-o", "by-zig", "--force", "--", "-w", standard]);
         assert_eq!(says(&dir, "by-zig"), judge, "{standard}");
     }
 }

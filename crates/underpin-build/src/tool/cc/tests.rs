@@ -68,7 +68,8 @@ fn zig_hears_its_own_name_of_the_target_and_no_option_that_it_refuses() {
     let of = |libc, linkage, arguments: &str| line(spec(libc, linkage), Dialect::Zig, arguments);
     let musl = |arguments: &str| of(CLibrary::Musl, Linkage::StaticPie, arguments);
     let start = "zig cc -target x86_64-linux-musl -fPIE -fno-sanitize=undefined -g0 -Wno-date-time -Xclang -target-feature \
-                 -Xclang +evex512 -UNDEBUG";
+                 -Xclang +evex512 -UNDEBUG -Wno-error=implicit-int -Wno-error=return-mismatch \
+                 -Wno-error=incompatible-pointer-types -Wno-error=incompatible-function-pointer-types";
     assert_eq!(musl("--target=x86_64-unknown-linux-musl -m64 -c a.c"), format!("{start} -c a.c"));
     assert_eq!(
         musl(
@@ -99,6 +100,8 @@ fn zig_hears_of_code_only_where_there_is_some() {
     assert_eq!(has("-O3 -c a.s"), [false, false, false]);
     assert_eq!(has("-O3 a.c b.s"), [true, true, true]);
     assert_eq!(has("-O3 -O2 -c a.c"), [true, false, false]);
+    let has_names = |arguments: &str| of(arguments).contains("_REMOVED_BINDERS");
+    assert_eq!(["-c a.c", "-c a.cpp", "-c a.C", "-c a.s", "a.o b.cc"].map(has_names), [false, true, true, false, true]);
     assert!(of("-O2 -c a.c").contains(" -fomit-frame-pointer "));
     assert!(!of("-O0 -c a.c").contains("frame-pointer"));
 }

@@ -22,6 +22,15 @@ const REMOVED_NAMES: [&str; 12] = [
     "-D_LIBCPP_ENABLE_CXX20_REMOVED_UNCAUGHT_EXCEPTION",
 ];
 
+/// What gcc before release 14 warns of in C, and clang since 16 to 22 makes errors of. Two are left out, as what they let pass
+/// may be wrong without a word: a call of what nothing declares, whose result is taken for an int, and a pointer put into one.
+const WARNINGS_OF_GCC: [&str; 4] = [
+    "-Wno-error=implicit-int",
+    "-Wno-error=return-mismatch",
+    "-Wno-error=incompatible-pointer-types",
+    "-Wno-error=incompatible-function-pointer-types",
+];
+
 /// The options of one call.
 pub fn options(spec: &Spec, cxx: bool, arguments: &[OsString]) -> Vec<&'static str> {
     let says = |prefix: &str| arguments.iter().any(|word| word.as_encoded_bytes().starts_with(prefix.as_bytes()));
@@ -53,12 +62,20 @@ pub fn options(spec: &Spec, cxx: bool, arguments: &[OsString]) -> Vec<&'static s
         options.push("-Wno-unused-command-line-argument");
     }
     options.extend(for_code(spec, arguments));
-    if cxx {
+    if cxx || sources(arguments).any(is_cxx) {
         options.extend(REMOVED_NAMES);
         // gcc warns of the keyword, in every standard.
         options.push("-Wno-error=register");
+    } else {
+        options.extend(WARNINGS_OF_GCC);
     }
     options
+}
+
+/// Whether a compiler takes a source for C++ whatever its own name is, as makefiles do that have one name for both (gcc(1)).
+fn is_cxx(source: &OsString) -> bool {
+    const ENDS: [&str; 8] = [".cc", ".cp", ".cxx", ".cpp", ".CPP", ".c++", ".C", ".ii"];
+    ENDS.iter().any(|end| source.as_encoded_bytes().ends_with(end.as_bytes()))
 }
 
 /// What no assembler hears.
