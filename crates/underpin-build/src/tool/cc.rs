@@ -179,10 +179,9 @@ pub(super) fn zig_linkage(spec: &Spec) -> &'static [&'static str] {
 /// What each source needs for this kind of program; the user's options come later and win.
 fn code_options(spec: &Spec, tool: Tool, compiler: &Compiler, arguments: &[OsString]) -> Vec<&'static str> {
     let mut options = Vec::new();
-    let says = |prefix: &str| arguments.iter().any(|word| word.as_encoded_bytes().starts_with(prefix.as_bytes()));
     match spec.linkage {
         Linkage::Static => options.push("-fno-pie"),
-        _ if !says("-fPIC") && !says("-fpic") => options.push("-fPIE"),
+        _ if !says(arguments, "-fPIC") && !says(arguments, "-fpic") => options.push("-fPIE"),
         _ => {}
     }
     // Outline atomics are calls of functions that only libgcc and some compiler-rt define, and that read glibc's
@@ -194,6 +193,11 @@ fn code_options(spec: &Spec, tool: Tool, compiler: &Compiler, arguments: &[OsStr
         options.extend(zig::code::options(spec, tool == Tool::Cxx, arguments));
     }
     options
+}
+
+/// Whether an argument begins so.
+fn says(arguments: &[OsString], prefix: &str) -> bool {
+    arguments.iter().any(|word| word.as_encoded_bytes().starts_with(prefix.as_bytes()))
 }
 
 fn sources(arguments: &[OsString]) -> impl Iterator<Item = &OsString> {

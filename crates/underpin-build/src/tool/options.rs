@@ -1,6 +1,7 @@
 //! What a command line of a C compiler means, as far as a wrapper has to know.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 
 /// What a call of a compiler or linker is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +86,14 @@ pub fn of_links(arguments: &[OsString]) -> Vec<usize> {
         _ => None,
     });
     places.flatten().collect()
+}
+
+/// Options whose value is a folder to look into, joined to it or the next word.
+const FOLDERS: [&str; 6] = ["-isystem", "-idirafter", "-iquote", "-I", "-L", "-B"];
+
+/// Of a word that is such an option: the option, and what is joined to it, which is empty if the folder is the next word.
+pub fn of_folder(word: &OsStr) -> Option<(&'static str, &[u8])> {
+    FOLDERS.iter().find_map(|option| Some((*option, word.as_bytes().strip_prefix(option.as_bytes())?)))
 }
 
 enum Word<'a> {

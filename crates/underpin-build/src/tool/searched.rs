@@ -3,6 +3,7 @@
 //! library in `/usr`, and both mean this machine's own C library: with `/usr/include` a program for musl is compiled with glibc's
 //! headers, by clang and zig without a word.
 
+use super::options::of_folder;
 use super::{Compiler, Dialect, ToolPlan};
 use crate::{CLibrary, Processor};
 use std::borrow::Cow;
@@ -55,14 +56,11 @@ pub(super) fn without_own_folders<'a>(
     let mut left_out = Vec::new();
     if !is_own {
         for (at, word) in words.iter().enumerate() {
-            let rest = |option: &&str| word.as_bytes().strip_prefix(option.as_bytes());
-            let Some(joined) = FOLDERS.iter().find_map(rest) else { continue };
-            let apart = || words.get(at + 1).map(|next| next.as_bytes());
-            match joined {
-                b"" if apart().is_some_and(is_own_folder) => left_out.extend([at, at + 1]),
-                b"" => {}
-                folder if is_own_folder(folder) => left_out.push(at),
-                _ => {}
+            // `-B` is for the compiler's own parts, too.
+            let Some((_, joined)) = of_folder(word).filter(|(option, _)| *option != "-B") else { continue };
+            let next = words.get(at + 1).filter(|_| joined.is_empty());
+            if is_own_folder(next.map_or(joined, |next| next.as_bytes())) {
+                left_out.extend(at..=at + usize::from(next.is_some()));
             }
         }
     }
@@ -72,9 +70,6 @@ pub(super) fn without_own_folders<'a>(
     let kept = words.iter().enumerate().filter(|(at, _)| !left_out.contains(at));
     Cow::Owned(kept.map(|(_, word)| word.clone()).collect())
 }
-
-/// Options whose value is a folder to look into, joined to it or before it.
-const FOLDERS: [&str; 5] = ["-isystem", "-idirafter", "-iquote", "-I", "-L"];
 
 /// A list of folders without this machine's; `None` if there are none of these.
 fn without_own(list: &OsStr) -> Option<OsString> {

@@ -3,7 +3,7 @@
 //! A path on the command line is seen before the compiler starts; what the linker found by itself it tells
 //! (`--dependency-file`, which GNU ld has from 2.35 on and lld from 13 on). zig looks in no folder that it is not told.
 
-use super::options::{Purpose, purpose};
+use super::options::{Purpose, of_folder, purpose};
 use super::{Dialect, Tool, ToolPlan};
 use crate::CLibrary;
 use serde::{Deserialize, Serialize};
@@ -66,18 +66,16 @@ pub enum Leak {
 impl Strict {
     /// Refuses folders and files of this machine that a command line names.
     pub(super) fn arguments(&self, arguments: &[OsString]) -> Result<(), Leak> {
-        const FOLDERS: [&str; 6] = ["-isystem", "-idirafter", "-iquote", "-I", "-L", "-B"];
         let mut option = None;
         for word in arguments {
             let bytes = word.as_bytes();
             let (named, of) = if let Some(option) = option.take() {
                 (Some(bytes), option)
-            } else if let Some(name) = FOLDERS.iter().find(|name| bytes.starts_with(name.as_bytes())) {
-                let rest = &bytes[name.len()..];
-                if rest.is_empty() {
-                    option = Some(*name);
+            } else if let Some((name, joined)) = of_folder(word) {
+                if joined.is_empty() {
+                    option = Some(name);
                 }
-                ((!rest.is_empty()).then_some(rest), *name)
+                ((!joined.is_empty()).then_some(joined), name)
             } else {
                 let is_library = bytes.ends_with(b".a") || bytes.windows(3).any(|three| three == b".so");
                 (is_library.then_some(bytes), "")

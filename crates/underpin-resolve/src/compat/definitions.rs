@@ -35,19 +35,26 @@ impl Definitions {
 /// The file has thousands of libraries with tens of versions, and a program asks for a few: a line is read when its
 /// library is asked for. Reading all of them took most of the time of `underpin check`.
 #[derive(Clone, Debug, Default)]
-pub struct Libraries(HashMap<&'static str, Line>);
+pub struct Libraries(HashMap<&'static str, Library>);
+
+/// A line, and what it says once that is asked for: a program asks the same library for each of its versions.
+#[derive(Clone, Debug)]
+struct Library {
+    line: Line,
+    read: OnceLock<Definitions>,
+}
 
 impl Libraries {
     /// What the release's copy of a library defines; `None` if its packages were not read, or have no such library.
     #[must_use]
-    pub fn library(&self, soname: &str) -> Option<Definitions> {
-        self.0.get(soname).map(Line::read)
+    pub fn library(&self, soname: &str) -> Option<&Definitions> {
+        self.0.get(soname).map(|library| library.read.get_or_init(|| library.line.read()))
     }
 
     /// The package with a library.
     #[must_use]
     pub fn package(&self, soname: &str) -> Option<&'static str> {
-        self.0.get(soname).map(|line| line.package)
+        self.0.get(soname).map(|library| library.line.package)
     }
 
     /// Every library, in no order.
@@ -130,7 +137,7 @@ impl Facts {
                     let line = Line::new(rest);
                     names.0.entry(soname).or_default().lines.push(line);
                     if let Some(Libraries(libraries)) = &mut release {
-                        libraries.insert(soname, line);
+                        libraries.insert(soname, Library { line, read: OnceLock::new() });
                     }
                 }
             }

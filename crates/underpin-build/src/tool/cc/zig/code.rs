@@ -1,7 +1,7 @@
 //! What zig hears with every source, so that a project gets from it what it gets from the compiler its authors used. The
 //! project's own options come later and win.
 
-use super::super::{is_assembly, sources};
+use super::super::{is_assembly, says, sources};
 use crate::{Processor, Spec};
 use std::ffi::OsString;
 
@@ -33,7 +33,8 @@ const WARNINGS_OF_GCC: [&str; 4] = [
 
 /// The options of one call.
 pub fn options(spec: &Spec, cxx: bool, arguments: &[OsString]) -> Vec<&'static str> {
-    let says = |prefix: &str| arguments.iter().any(|word| word.as_encoded_bytes().starts_with(prefix.as_bytes()));
+    let says = |prefix| says(arguments, prefix);
+    let level = asked(arguments);
     let mut options = Vec::new();
     // zig turns the sanitizer on wherever nothing is optimised; a released program should not trap.
     if !says("-fsanitize") {
@@ -45,7 +46,7 @@ pub fn options(spec: &Spec, cxx: bool, arguments: &[OsString]) -> Vec<&'static s
         options.push("-g0");
     }
     // zig keeps frame pointers, as neither gcc nor clang does where it optimises for this processor.
-    let optimises = asked(arguments).is_some_and(|level| !matches!(level, "-O0" | "-Og"));
+    let optimises = level.is_some_and(|level| !matches!(level, "-O0" | "-Og"));
     if optimises && spec.processor == Processor::X86_64 {
         options.push("-fomit-frame-pointer");
     }
@@ -53,16 +54,17 @@ pub fn options(spec: &Spec, cxx: bool, arguments: &[OsString]) -> Vec<&'static s
     if !says("-Wdate-time") && !says("-Werror=date-time") {
         options.push("-Wno-date-time");
     }
-    let assembly = sources(arguments).filter(|source| is_assembly(source)).count();
-    if assembly > 0 && assembly == sources(arguments).count() {
+    let sources: Vec<_> = sources(arguments).collect();
+    let is_all_assembly = !sources.is_empty() && sources.iter().all(|source| is_assembly(source));
+    if is_all_assembly {
         return options;
     }
-    if assembly > 0 {
+    if sources.iter().any(|source| is_assembly(source)) {
         // Of what is for code alone.
         options.push("-Wno-unused-command-line-argument");
     }
-    options.extend(for_code(spec, arguments));
-    if cxx || sources(arguments).any(is_cxx) {
+    options.extend(for_code(spec, level));
+    if cxx || sources.iter().any(|source| is_cxx(source)) {
         options.extend(REMOVED_NAMES);
         // gcc warns of the keyword, in every standard.
         options.push("-Wno-error=register");
@@ -79,7 +81,7 @@ fn is_cxx(source: &OsString) -> bool {
 }
 
 /// What no assembler hears.
-fn for_code(spec: &Spec, arguments: &[OsString]) -> Vec<&'static str> {
+fn for_code(spec: &Spec, level: Option<&str>) -> Vec<&'static str> {
     let mut options = Vec::new();
     // zig switches off each feature that its baseline lacks, this one too, without which clang 18 to 21 take no function whose
     // own attribute asks for AVX-512 (libdeflate, simdjson). Alone it adds no instruction; other versions do not know it.
@@ -88,7 +90,7 @@ fn for_code(spec: &Spec, arguments: &[OsString]) -> Vec<&'static str> {
     }
     // zig defines it where it optimises: every assertion of a project would be gone, without a word.
     options.push("-UNDEBUG");
-    options.extend(level(arguments));
+    options.extend(meant(level));
     options
 }
 
@@ -99,8 +101,8 @@ fn asked(arguments: &[OsString]) -> Option<&str> {
 
 /// zig has four modes, and each of clang's levels becomes one of them: `-O1`, `-O3` and `-Ofast` are `-O2`, `-Oz` is `-Os`, and
 /// `-Og` is `-O0`. Its clang takes the level that was meant.
-fn level(arguments: &[OsString]) -> &'static [&'static str] {
-    match asked(arguments) {
+fn meant(level: Option<&str>) -> &'static [&'static str] {
+    match level {
         Some("-O1") => &["-Xclang", "-O1"],
         Some("-O3" | "-O4") => &["-Xclang", "-O3"],
         Some("-Ofast") => &["-Xclang", "-O3", "-ffast-math"],
