@@ -1,12 +1,14 @@
 //! Is the file what was asked for? Its own bytes answer, by the rules of `underpin check`.
 
 use crate::evidence::{Presence, presence};
-use crate::{Allocator, BuildError, CLibrary, LinkObject, Linkage, Spec};
+use crate::{Allocator, BuildError, CLibrary, Goal, LinkObject, Linkage, Spec};
 use bstr::{BString, ByteSlice};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use underpin_elf::{BuildNote, Details, Elf, IsaLevel, LibcKind};
-use underpin_resolve::compat::{self, Compat, ExpectationOutcome, Expectations, ObjectFacts, Subject};
+use underpin_elf::{AllocatorKind, BuildNote, Details, Elf, IsaLevel, LibcKind};
+use underpin_resolve::compat::{
+    self, AllocatorFinding, Compat, ExpectationOutcome, Expectations, ObjectFacts, Subject,
+};
 
 /// What a file is, compared with what was asked for.
 #[derive(Clone, Debug)]
@@ -149,6 +151,7 @@ fn allocator(spec: &Spec, subject: &Subject, compat: &Compat) -> Option<Fact> {
         CLibrary::Glibc(_) => "glibc",
     };
     let name = match spec.allocator {
+        Allocator::System if compat.allocators.iter().any(is_zigs) && spec.goal != Goal::Memory => "zig",
         Allocator::System => of_libc,
         other => other.name(),
     };
@@ -156,6 +159,11 @@ fn allocator(spec: &Spec, subject: &Subject, compat: &Compat) -> Option<Fact> {
         return None;
     }
     Some(expect("allocator", &format!("malloc={name}"), subject, compat, || name.to_owned()))
+}
+
+/// It is the system's where zig's C library is the system: musl's own would not be there to take.
+fn is_zigs(found: &AllocatorFinding) -> bool {
+    found.kind == Some(AllocatorKind::Zig)
 }
 
 /// A build that names no processor level must not need a newer processor than the oldest of its architecture.

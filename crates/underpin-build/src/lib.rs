@@ -27,6 +27,7 @@ pub mod tool;
 pub mod toolchain;
 mod work;
 
+pub use absent::MuslHeader;
 pub use advice::advice;
 pub use built::{Artifact, Outputs, PlaceError, is_folder, may_replace, place};
 pub use confirm::{Confirmation, Fact, confirm};

@@ -1,6 +1,6 @@
 //! The tools of a build in a folder that may be moved: what `--print-env` hands over, for a project that is not known yet.
 
-use crate::absent;
+use crate::absent::{self, MuslHeader};
 use crate::plan::{claims, support, tools};
 use crate::project::Project;
 use crate::tool::{Portable, ToolPlan};
@@ -26,8 +26,8 @@ pub struct Kit {
     pub steps: Vec<Step>,
     /// Files that those commands read: name in the folder, and content.
     pub sources: Vec<(&'static str, &'static str)>,
-    /// Headers that the tools name: folder beside the names, name in it, and text.
-    pub headers: &'static [(&'static str, &'static str, &'static str)],
+    /// Headers that the tools name, to be written into folders beside the names.
+    pub headers: Vec<MuslHeader>,
 }
 
 impl Kit {
@@ -66,7 +66,7 @@ impl Kit {
         plan.portable = Some(Portable { run });
         let steps = support(&toolchain, folder, &names);
         let sources = if toolchain.support { vec![("find_object.c", SUPPORT_SOURCE)] } else { Vec::new() };
-        let headers = if spec.libc == CLibrary::Musl { &absent::HEADERS[..] } else { &[] };
+        let headers = if spec.libc == CLibrary::Musl { absent::headers() } else { Vec::new() };
         Ok(Kit { tools: plan.marked(folder), toolchain, objects, claims, steps, sources, headers })
     }
 

@@ -196,6 +196,8 @@ pub enum AllocatorKind {
     MuslMallocng,
     /// musl's replacement for malloc in a static program that never frees (`src/malloc/lite_malloc.c`).
     MuslSimple,
+    /// The malloc of zig's own C library, which is in its musl since 0.16 instead of musl's (`lib/c/malloc.zig`).
+    Zig,
     /// jemalloc.
     Jemalloc,
     /// mimalloc.
@@ -214,8 +216,8 @@ impl AllocatorKind {
     /// Whether it comes as a part of a C library.
     #[must_use]
     pub fn is_of_libc(self) -> bool {
-        use AllocatorKind::{MuslMallocng, MuslOldmalloc, MuslSimple, Ptmalloc};
-        matches!(self, Ptmalloc | MuslOldmalloc | MuslMallocng | MuslSimple)
+        use AllocatorKind::{MuslMallocng, MuslOldmalloc, MuslSimple, Ptmalloc, Zig};
+        matches!(self, Ptmalloc | MuslOldmalloc | MuslMallocng | MuslSimple | Zig)
     }
 }
 

@@ -200,6 +200,7 @@ fn own_allocator(identity: &Identity) -> Option<(String, String)> {
         | AllocatorKind::MuslOldmalloc
         | AllocatorKind::MuslMallocng
         | AllocatorKind::MuslSimple
+        | AllocatorKind::Zig
         | AllocatorKind::GoRuntime => None,
     };
     let found = identity.allocators.iter().find_map(|inside| Some((name(inside.kind)?, inside)))?;

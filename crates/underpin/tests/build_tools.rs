@@ -245,6 +245,37 @@ fn assembly_is_built_where_warnings_are_errors() {
     }
 }
 
+/// zig since 0.16 has a malloc of its own in place of musl's, which takes more memory than glibc's.
+#[test]
+fn the_malloc_of_zigs_musl_is_named_and_little_memory_means_musls() {
+    let dir = Fixture::new();
+    dir.write(
+        "c.c",
+        "#include <stdlib.h>\nchar *volatile copy;\nint main(int count, char **words) {\n  copy = malloc(count * 9);\n  \
+                      copy[0] = words[0][0];\n  char is = copy[0];\n  free(copy);\n  return is == 0;\n}\n",
+    );
+    for zig in every_zig() {
+        let version = Output::of(Command::new(&zig).arg("version")).stdout;
+        let is_musls = version.starts_with("0.15.");
+        let of = |words: &[&str]| {
+            build(&dir, Some(&zig), &[&["c.c", "--cc", "zig", "-o", "out", "--force"], words].concat())
+        };
+        must(of(&["--malloc", "system"]));
+        let checked = Output::of(&mut underpin(["check", "--json", dir.join("out").to_str().unwrap()]));
+        let name = if is_musls { "musl's mallocng" } else { "the malloc of zig's C library" };
+        assert!(checked.stdout.contains(name), "zig {version}: {}", checked.stdout);
+        let little = Output::of(&mut of(&["--goal", "memory"]));
+        assert_eq!(
+            little.code,
+            Some(if is_musls { 0 } else { 2 }),
+            "zig {version}: {}{}",
+            little.stdout,
+            little.stderr
+        );
+        assert_eq!(little.stderr.contains("ziglang==0.15.2"), !is_musls, "zig {version}: {}", little.stderr);
+    }
+}
+
 /// As btop and many others: glibc declares these for _GNU_SOURCE, which C++ always says.
 const LARGE_FILES: &str = "#define _GNU_SOURCE 1\n#include <fcntl.h>\n#include <stdio.h>\n#include <sys/statvfs.h>\n\
 #include <unistd.h>\nint main(void) {\n  struct statvfs64 system;\n  int file = open64(\"/\", O_RDONLY);\n  \

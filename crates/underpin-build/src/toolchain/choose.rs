@@ -2,7 +2,7 @@
 
 use super::{Clang, CompilerFamily, Gcc, LibcOf, Missing, Musl, Rust, Toolchains, Zig, foreign};
 use crate::tool::{Compiler, Dialect, RustLinker};
-use crate::{CLibrary, Linkage, Processor, Spec};
+use crate::{Allocator, CLibrary, Goal, Linkage, Processor, Spec};
 use std::path::{Path, PathBuf};
 
 /// What a project has to be compiled with. What is not needed is chosen too if it is there: a Cargo project may compile C.
@@ -86,6 +86,15 @@ impl Toolchains {
     ) -> Result<Toolchain, Missing> {
         let mut candidates = self.candidates(spec, folder);
         candidates.retain(|candidate| wanted.is_none_or(|wanted| wanted == candidate.family));
+        let others_malloc = |candidate: &Candidate| {
+            candidate.family == CompilerFamily::Zig && self.zig.as_ref().is_some_and(|zig| !zig.has_musls_malloc())
+        };
+        if is_for_little_memory(spec) && candidates.iter().any(others_malloc) && (needs.c || needs.cxx) {
+            candidates.retain(|candidate| !others_malloc(candidate));
+            if !candidates.iter().any(|candidate| !needs.cxx || candidate.cxx.is_some()) {
+                return Err(Missing::musls_malloc(spec));
+            }
+        }
         // C++ needs the same compiler for both languages, so one with both is better than one without.
         let with_both = candidates.iter().position(|candidate| candidate.cxx.is_some());
         let chosen = if needs.cxx { with_both } else { (!candidates.is_empty()).then_some(0) };
@@ -177,6 +186,12 @@ impl Toolchains {
         let flavor = if by_name { vec!["-flavor".to_owned(), "gnu".to_owned()] } else { Vec::new() };
         Some(RustLinker::Ld(lld, flavor))
     }
+}
+
+/// Whether musl's own malloc is what the program is built for.
+fn is_for_little_memory(spec: &Spec) -> bool {
+    let of_libc = spec.libc == CLibrary::Musl && spec.linkage.is_static() && spec.allocator == Allocator::System;
+    of_libc && spec.goal == Goal::Memory
 }
 
 /// rustc's flags for the linkage, if it is not the target's own.

@@ -47,6 +47,14 @@ impl Missing {
         Missing::new(what, spec, ZIG.to_owned(), alternative)
     }
 
+    /// zig is there, whose C library has another malloc than musl's.
+    pub(super) fn musls_malloc(spec: &Spec) -> Missing {
+        let what =
+            "C compiler with musl's malloc, by which a program takes little memory (zig has its own since 0.16),";
+        let zigs = "or take zig's: `--malloc system` without `--goal memory`";
+        Missing::new(what, spec, format!("{ZIG}==0.15.2"), Some(zigs))
+    }
+
     /// No Rust.
     pub(super) fn rust(spec: &Spec) -> Missing {
         Missing::new("Rust compiler", spec, RUST.to_owned(), Some("or the distribution's: apt-get install cargo"))

@@ -143,6 +143,16 @@ pub struct Zig {
     pub version: String,
 }
 
+impl Zig {
+    /// Whether its musl has musl's malloc. Since 0.16 there is another in its place, written in Zig: it keeps a size before each piece
+    /// and gives no memory back (`lib/c/malloc.zig`, `std.heap.SmpAllocator`).
+    #[must_use]
+    pub fn has_musls_malloc(&self) -> bool {
+        let mut numbers = self.version.split(['.', '-']).map_while(|number| number.parse::<u32>().ok());
+        (numbers.next(), numbers.next()) < (Some(0), Some(16))
+    }
+}
+
 /// A gcc.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gcc {

@@ -120,6 +120,8 @@ const MALLOC_ALIASES: &[(&str, MallocAlias)] = &[
     ("__libc_malloc", MallocAlias::Libc),
     ("default_malloc", MallocAlias::Libc),
     ("__simple_malloc", MallocAlias::Libc),
+    // By Zig's names: a file, and a function in it.
+    ("c.malloc.malloc", MallocAlias::Of(AllocatorKind::Zig)),
     ("mi_malloc", MallocAlias::Of(AllocatorKind::Mimalloc)),
     ("tc_malloc", MallocAlias::Of(AllocatorKind::Tcmalloc)),
     ("je_malloc", MallocAlias::Of(AllocatorKind::Jemalloc)),
@@ -130,7 +132,7 @@ const EVIDENCE: usize = 4;
 
 /// Symbols whose definition reveals a subject.
 const DEFINED: &[(&str, Subject)] = {
-    use AllocatorKind::{Jemalloc, Mimalloc, MuslMallocng, MuslOldmalloc, Ptmalloc, Tcmalloc};
+    use AllocatorKind::{Jemalloc, Mimalloc, MuslMallocng, MuslOldmalloc, Ptmalloc, Tcmalloc, Zig};
     use Subject::{Allocator, Libc};
     &[
         ("__libc_setup_tls", Libc(LibcTag::Glibc)),
@@ -156,6 +158,7 @@ const DEFINED: &[(&str, Subject)] = {
         ("__bin_chunk", Allocator(MuslOldmalloc)),
         ("__expand_heap", Allocator(MuslOldmalloc)),
         ("bin_index_up", Allocator(MuslOldmalloc)),
+        ("c.malloc.malloc", Allocator(Zig)),
         ("mallctl", Allocator(Jemalloc)),
         ("mallocx", Allocator(Jemalloc)),
         ("je_mallctl", Allocator(Jemalloc)),

@@ -211,8 +211,11 @@ fn write(wanted: &Wanted, kit: &Kit, manifest: &Manifest, folder: &Path) -> Resu
     // With the mark; the commands that end the SDK do not use it.
     files.push((names.join(PLAN_FILE), serde_json::to_vec_pretty(&kit.tools).unwrap_or_default()));
     files.extend(kit.sources.iter().map(|(name, text)| (folder.join(name), text.as_bytes().to_vec())));
-    files
-        .extend(kit.headers.iter().map(|(place, name, text)| (names.join(place).join(name), text.as_bytes().to_vec())));
+    files.extend(
+        kit.headers
+            .iter()
+            .map(|header| (names.join(header.folder).join(header.name), header.text.clone().into_bytes())),
+    );
     // What a crate's C++ is asked for with (`cxx_library` of the tools).
     files.push((folder.join("empty.c"), b"int main(void) { return 0; }\n".to_vec()));
     let mut texts = texts::all(wanted, kit, manifest);

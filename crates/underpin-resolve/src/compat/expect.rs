@@ -94,7 +94,7 @@ pub enum ExpectError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct MallocName(&'static str);
 
-const MALLOC_NAMES: [&str; 12] = [
+const MALLOC_NAMES: [&str; 13] = [
     "glibc",
     "musl",
     "mallocng",
@@ -104,6 +104,7 @@ const MALLOC_NAMES: [&str; 12] = [
     "tcmalloc",
     "snmalloc",
     "partitionalloc",
+    "zig",
     "go",
     "own",
     "none",
@@ -300,6 +301,7 @@ fn names(finding: &AllocatorFinding) -> &'static [&'static str] {
         Some(AllocatorKind::MuslMallocng) => &["musl", "mallocng"],
         Some(AllocatorKind::MuslOldmalloc) => &["musl", "oldmalloc"],
         Some(AllocatorKind::MuslSimple) => &["musl"],
+        Some(AllocatorKind::Zig) => &["zig"],
         Some(AllocatorKind::Jemalloc) => &["jemalloc"],
         Some(AllocatorKind::Mimalloc) => &["mimalloc"],
         Some(AllocatorKind::Tcmalloc) => &["tcmalloc"],

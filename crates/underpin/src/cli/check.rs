@@ -57,7 +57,7 @@ pub struct CheckArgs {
     pub strict: bool,
 
     /// What the program must be, separated by commas: static, static-pie or dynamic; glibc, musl or none; arch=NAME;
-    /// malloc=NAME, or NAME+NAME if two serve it (glibc, musl, jemalloc, mimalloc, tcmalloc, snmalloc, partitionalloc, go,
+    /// malloc=NAME, or NAME+NAME if two serve it (glibc, musl, jemalloc, mimalloc, tcmalloc, snmalloc, partitionalloc, zig, go,
     /// own, none); limits such as glibc<=2.28 or kernel<4 (also glibcxx, cxxabi, gcc). The exit code is 1 if one is not met;
     /// what is not known is not met
     #[arg(long, value_name = "LIST", value_parser = clap::value_parser!(Expectations))]

@@ -79,6 +79,7 @@ const fn allocator_name(kind: AllocatorKind) -> &'static str {
         AllocatorKind::MuslOldmalloc => "musl's old malloc",
         AllocatorKind::MuslMallocng => "musl's mallocng",
         AllocatorKind::MuslSimple => "musl's malloc that never frees",
+        AllocatorKind::Zig => "the malloc of zig's C library",
         AllocatorKind::Jemalloc => "jemalloc",
         AllocatorKind::Mimalloc => "mimalloc",
         AllocatorKind::Tcmalloc => "tcmalloc",
