@@ -78,7 +78,7 @@ set edit:completion:arg-completer[underpin] = {|@words|
         &'underpin;check'= {
             cand --on 'A system on which it must run, such as rhel8, debian11, ubuntu20.04, alpine3.20 (may be repeated)'
             cand --max-glibc 'The newest glibc that it may need'
-            cand --expect 'What the program must be, separated by commas: static, static-pie or dynamic; glibc, musl or none; arch=NAME; malloc=NAME, or NAME+NAME if two serve it (glibc, musl, jemalloc, mimalloc, tcmalloc, snmalloc, partitionalloc, go, own, none); limits such as glibc<=2.28 or kernel<4 (also glibcxx, cxxabi, gcc). The exit code is 1 if one is not met; what is not known is not met'
+            cand --expect 'What the program must be, separated by commas: static, static-pie or dynamic; glibc, musl or none; arch=NAME; malloc=NAME, or NAME+NAME if two serve it (glibc, musl, jemalloc, mimalloc, tcmalloc, snmalloc, partitionalloc, zig, go, own, none); limits such as glibc<=2.28 or kernel<4 (also glibcxx, cxxabi, gcc). The exit code is 1 if one is not met; what is not known is not met'
             cand --with 'A folder of libraries that are shipped with the program (may be repeated)'
             cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too'
             cand --strict 'Let only a plain `yes` pass'

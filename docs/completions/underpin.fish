@@ -82,7 +82,7 @@ complete -c underpin -n "__fish_underpin_using_subcommand tree" -s h -l help -d 
 complete -c underpin -n "__fish_underpin_using_subcommand tree" -s V -l version -d 'Print version'
 complete -c underpin -n "__fish_underpin_using_subcommand check" -l on -d 'A system on which it must run, such as rhel8, debian11, ubuntu20.04, alpine3.20 (may be repeated)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand check" -l max-glibc -d 'The newest glibc that it may need' -r
-complete -c underpin -n "__fish_underpin_using_subcommand check" -l expect -d 'What the program must be, separated by commas: static, static-pie or dynamic; glibc, musl or none; arch=NAME; malloc=NAME, or NAME+NAME if two serve it (glibc, musl, jemalloc, mimalloc, tcmalloc, snmalloc, partitionalloc, go, own, none); limits such as glibc<=2.28 or kernel<4 (also glibcxx, cxxabi, gcc). The exit code is 1 if one is not met; what is not known is not met' -r
+complete -c underpin -n "__fish_underpin_using_subcommand check" -l expect -d 'What the program must be, separated by commas: static, static-pie or dynamic; glibc, musl or none; arch=NAME; malloc=NAME, or NAME+NAME if two serve it (glibc, musl, jemalloc, mimalloc, tcmalloc, snmalloc, partitionalloc, zig, go, own, none); limits such as glibc<=2.28 or kernel<4 (also glibcxx, cxxabi, gcc). The exit code is 1 if one is not met; what is not known is not met' -r
 complete -c underpin -n "__fish_underpin_using_subcommand check" -l with -d 'A folder of libraries that are shipped with the program (may be repeated)' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand check" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'

@@ -25,13 +25,14 @@ pub struct MuslHeader {
 }
 
 /// Those that are written by hand: folder, name and text.
-const WRITTEN: [(&str, &str, &str); 6] = [
+const WRITTEN: [(&str, &str, &str); 7] = [
     (BEHIND, "sys/cdefs.h", include_str!("../native/sys/cdefs.h")),
     (BEHIND, "sys/queue.h", include_str!("../native/sys/queue.h")),
     (BEFORE, "features.h", include_str!("../native/features.h")),
     (BEFORE, "libgen.h", include_str!("../native/libgen.h")),
     (BEFORE, "string.h", include_str!("../native/string.h")),
     (BEFORE, "sys/types.h", include_str!("../native/sys/types.h")),
+    (BEFORE, "unistd.h", include_str!("../native/unistd.h")),
 ];
 
 /// For which programs a header of glibc's includes another (`features.h`: `__USE_MISC`, `__USE_GNU`), in the words of musl's own

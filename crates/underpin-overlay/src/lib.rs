@@ -1,6 +1,6 @@
 //! String functions in place of musl's, whose own cost a static program a third of its speed: copying, comparing and searching
-//! on x86-64 (SSE2, AVX2 or AVX-512, chosen at the 64th call that wants to know) and aarch64 (NEON). With them come `qsort`, `strtod`, `strtof`
-//! and `strtold`.
+//! on x86-64 (SSE2, AVX2 or AVX-512, chosen at the 64th call that wants to know) and aarch64 (NEON). With them come `qsort`, `strtod`, `strtof`,
+//! `strtold` and `getopt`.
 //!
 //! A program of this workspace gets them by naming the crate (`use underpin_overlay as _;`): the linker finds the names here
 //! before it comes to the C library. With glibc, whose functions choose by processor, nothing is replaced. For programs of
@@ -78,6 +78,15 @@ pub fn stacks(processor: &str) -> Result<&'static OverlayObject, &'static str> {
 /// As for [`object()`].
 pub fn streams(processor: &str) -> Result<&'static OverlayObject, &'static str> {
     of(&objects::STREAMS, processor)
+}
+
+/// `getopt` and its relatives as glibc has them, for static programs on musl: a separate object, as for [`random()`]. Words that are no
+/// options may stand before them, and messages are glibc's.
+///
+/// # Errors
+/// As for [`object()`].
+pub fn options(processor: &str) -> Result<&'static OverlayObject, &'static str> {
+    of(&objects::OPTIONS, processor)
 }
 
 type Objects = [(&'static str, Result<OverlayObject, &'static str>)];

@@ -184,6 +184,35 @@ fn names_of_another_header_and_the_two_basenames_are_those_of_glibc() {
     }
 }
 
+/// Words that are no options, between those that are, and an option that there is not.
+const OPTIONS: &str = "#include <unistd.h>\n#include <stdio.h>\nint main(int count, char **words) {\n  int found;\n  \
+                       while ((found = getopt(count, words, \"ab:\")) != -1) printf(\"%c %s\\n\", found, optarg ? optarg : \"\");\n  \
+                       for (; optind < count; optind++) printf(\"%s\\n\", words[optind]);\n  return 0;\n}\n";
+
+#[test]
+fn options_behind_other_words_are_read_where_glibc_reads_them() {
+    need!("gcc", "musl-gcc");
+    let dir = Fixture::new();
+    dir.write("options.c", OPTIONS);
+    std::fs::create_dir_all(dir.join("glibcs")).unwrap();
+    std::fs::create_dir_all(dir.join("musls")).unwrap();
+    let zigs = zigs();
+    let compilers = [("gcc", None)].into_iter().chain(zigs.iter().map(|zig| ("zig", Some(zig))));
+    for (compiler, zig) in compilers {
+        for mode in ["-D_GNU_SOURCE", "-D_DEFAULT_SOURCE", "-D_XOPEN_SOURCE=700", "-D_POSIX_C_SOURCE=200809L"] {
+            dir.must("gcc", [mode, "options.c", "-o", "glibcs/options"]);
+            build(&dir, zig, &["options.c", "--cc", compiler, "-o", "musls/options", "--force", "--", mode]);
+            let says = |folder: &str| {
+                let mut command = Command::new("./options");
+                let output =
+                    Output::of(command.args(["file", "-a", "other", "-b", "c", "-x"]).current_dir(dir.join(folder)));
+                (output.code, output.stdout, output.stderr)
+            };
+            assert_eq!(says("musls"), says("glibcs"), "{mode} by {compiler}");
+        }
+    }
+}
+
 /// Builds by `underpin build`, and ends if it does not.
 fn build(dir: &Fixture, zig: Option<&PathBuf>, words: &[&str]) {
     let others = std::env::var_os("PATH").unwrap_or_default();
