@@ -92,7 +92,7 @@ fn a_header_includes_what_glibcs_includes() {
     let names = names_of_musl(Path::new(folder));
     assert!(names.len() > 100, "{names:?}");
     for name in &names {
-        dir.write(&format!("of/{}.c", name.replace('/', "-")), format!("#include <{name}>\n"));
+        dir.write(format!("of/{}.c", name.replace('/', "-")), format!("#include <{name}>\n"));
     }
     let modes = ["", "-std=c99", "-D_POSIX_C_SOURCE=200809L", "-D_XOPEN_SOURCE=700", "-D_GNU_SOURCE"];
     let glibcs: Vec<_> = modes.iter().map(|mode| included(&dir, "gcc", mode, &names)).collect();
