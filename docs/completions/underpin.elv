@@ -183,7 +183,7 @@ set edit:completion:arg-completer[underpin] = {|@words|
             cand --timeout 'How long each command of the project''s build tool may take, in seconds'
             cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too'
             cand --print-env 'Build nothing: print variables (CC, AR, ...) for a build that you start, as a shell takes them'
-            cand --print-link-args 'Build nothing: print the objects to put first on a program''s link line'
+            cand --print-link-args 'Build nothing: print the words to put first on a program''s link line'
             cand --toolchains 'Build nothing: show which compilers would be used for each processor and C library, and how to install what is missing'
             cand --force 'Replace a file that underpin did not build'
             cand --dry-run 'Show what would be run and build nothing'

@@ -197,7 +197,7 @@ complete -c underpin -n "__fish_underpin_using_subcommand build" -l color -d 'Wh
 always\t'Into files and pipes too'
 never\t'Never'"
 complete -c underpin -n "__fish_underpin_using_subcommand build" -l print-env -d 'Build nothing: print variables (CC, AR, ...) for a build that you start, as a shell takes them'
-complete -c underpin -n "__fish_underpin_using_subcommand build" -l print-link-args -d 'Build nothing: print the objects to put first on a program\'s link line'
+complete -c underpin -n "__fish_underpin_using_subcommand build" -l print-link-args -d 'Build nothing: print the words to put first on a program\'s link line'
 complete -c underpin -n "__fish_underpin_using_subcommand build" -l toolchains -d 'Build nothing: show which compilers would be used for each processor and C library, and how to install what is missing'
 complete -c underpin -n "__fish_underpin_using_subcommand build" -l force -d 'Replace a file that underpin did not build'
 complete -c underpin -n "__fish_underpin_using_subcommand build" -l dry-run -d 'Show what would be run and build nothing'

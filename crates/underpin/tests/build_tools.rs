@@ -245,6 +245,51 @@ fn assembly_is_built_where_warnings_are_errors() {
     }
 }
 
+/// A thread that uses a part of what glibc gives it. musl alone gives 128 KiB.
+const DEEP: &str = "#include <pthread.h>\n#include <string.h>\nstatic void *deep(void *none) {\n  char text[6 << 20];\n  \
+                    memset(text, *(volatile char*)text, sizeof text);\n  return text[sizeof text / 2] == 7 ? text : none;\n}\n\
+                    int main(void) {\n  pthread_t thread;\n  return pthread_create(&thread, 0, deep, 0) || pthread_join(thread, 0);\n}\n";
+
+#[test]
+fn a_thread_has_the_stack_that_it_has_on_glibc() {
+    need!("gcc", "musl-gcc", "clang", "ld.lld", "readelf");
+    let dir = Fixture::new();
+    dir.write("deep.c", DEEP);
+    dir.must("gcc", ["-pthread", "-w", "deep.c", "-o", "on-glibc"]);
+    assert_eq!(Output::of(&mut Command::new(dir.join("on-glibc"))).code, Some(0));
+    let zigs = every_zig();
+    let compilers =
+        [("gcc", None), ("clang", None)].into_iter().chain(zigs.iter().map(|zig| ("zig", Some(zig.as_path()))));
+    for (compiler, zig) in compilers {
+        for linkage in ["static-pie", "static", "dynamic"] {
+            let of = [
+                "deep.c",
+                "--cc",
+                compiler,
+                "--linkage",
+                linkage,
+                "--malloc",
+                "system",
+                "-o",
+                "out",
+                "--force",
+                "--",
+                "-w",
+            ];
+            must(build(&dir, zig, &of));
+            if linkage != "dynamic" || Path::new(LOADER).exists() {
+                let ran = Output::of(&mut Command::new(dir.join("out")));
+                assert_eq!(ran.code, Some(0), "{linkage} by {compiler}: {}", ran.stderr);
+            }
+        }
+    }
+    // A project may say otherwise.
+    let own = ["deep.c", "--cc", "gcc", "-o", "out", "--force", "--", "-w", "-Wl,-z,stack-size=1048576"];
+    must(build(&dir, None, &own));
+    let header = dir.must("readelf", ["-lW", "out"]);
+    assert!(header.lines().any(|line| line.contains("GNU_STACK") && line.contains("0x100000 ")), "{header}");
+}
+
 /// zig since 0.16 has a malloc of its own in place of musl's, which takes more memory than glibc's.
 #[test]
 fn the_malloc_of_zigs_musl_is_named_and_little_memory_means_musls() {

@@ -42,8 +42,10 @@ fn programs(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let names: Vec<PathBuf> = ["glibc", "musl", "stacks"].iter().map(|name| folder.join(name)).collect();
     let out = |at: usize| text(names[at].clone());
     run::must("cc", &["-O2", &bench, "-o", &out(0), "-pthread"])?;
-    run::must("musl-gcc", &["-static", "-O2", &bench, "-o", &out(1)])?;
-    run::must("musl-gcc", &["-static", "-O2", &object, &bench, "-o", &out(2)])?;
+    // As `underpin build` has it: threads have as much as on glibc.
+    let stack = "-Wl,-z,stack-size=8388608";
+    run::must("musl-gcc", &["-static", "-O2", stack, &bench, "-o", &out(1)])?;
+    run::must("musl-gcc", &["-static", "-O2", stack, &object, &bench, "-o", &out(2)])?;
     Ok(names)
 }
 

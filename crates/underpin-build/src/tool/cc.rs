@@ -123,12 +123,28 @@ fn program(line: &mut Line, plan: &ToolPlan, compiler: &Compiler, arguments: &[O
         word.push(script);
         line.0.push(word);
     }
-    line.0.extend(plan.objects.iter().map(|object| object.as_os_str().to_owned()));
+    line.0.extend(plan.first_of_a_link(compiler.dialect));
     line.rest(compiler, arguments, |word| !says_linkage(word));
     if compiler.dialect == Dialect::Foreign {
         // What follows is not a source, whatever `-x` came before.
         line.words(["-x", "none"]);
         line.words(compiler.end.iter().map(String::as_str));
+    }
+}
+
+/// How large the stack of a thread is whose program does not say so: 8 MiB, as the limit of a first thread's usually is, which glibc
+/// takes (pthread_create(3)). musl takes what the program's file says of its stack, up to this, and where it says nothing 128 KiB,
+/// in which a program that runs on glibc may end (src/env/__init_tls.c, ldso/dynlink.c). Nothing of it is in memory before it is used.
+pub(super) const THREAD_STACK: &str = "stack-size=8388608";
+
+impl ToolPlan {
+    /// What stands before everything else on a program's link line by a compiler: the size of a thread's stack (a project's own comes
+    /// later, and wins; zig has one itself), and the objects.
+    #[must_use]
+    pub fn first_of_a_link(&self, dialect: Dialect) -> Vec<OsString> {
+        let is_missing = self.spec.libc == CLibrary::Musl && dialect != Dialect::Zig;
+        let stack = is_missing.then(|| format!("-Wl,-z,{THREAD_STACK}").into());
+        stack.into_iter().chain(self.objects.iter().map(|object| object.as_os_str().to_owned())).collect()
     }
 }
 

@@ -1,9 +1,9 @@
 //! What rustc links with: the user's linker, or the plan's, with the objects first.
 
-use super::cc::{Line, foreign_start, says_linkage, zig_linkage};
+use super::cc::{Line, THREAD_STACK, foreign_start, says_linkage, zig_linkage};
 use super::options::{Purpose, purpose};
 use super::{Compiler, Dialect, Invocation, RustLinker, RustPlan, STATIC_PIE, Surroundings, Tool, ToolPlan};
-use crate::Linkage;
+use crate::{CLibrary, Linkage};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
@@ -34,7 +34,6 @@ pub fn invoke(
     if is_program {
         cxx_library(plan, &linker, &mut arguments, around);
     }
-    let objects = plan.objects.iter().filter(|_| is_program).map(|object| object.as_os_str().to_owned());
     match &linker {
         RustLinker::Ld(program, leading) => {
             let mut line: Vec<OsString> = leading.iter().map(OsString::from).collect();
@@ -42,11 +41,11 @@ pub fn invoke(
             let flavor = if arguments.first().is_some_and(|word| word == "-flavor") { 2 } else { 0 };
             line.extend(arguments.drain(..flavor.min(arguments.len())));
             let first = line.len();
-            line.extend(objects);
+            line.extend(first_of_a_raw_link(plan).filter(|_| is_program));
             line.append(&mut arguments);
             Invocation { first, ..Invocation::new(program, line) }
         }
-        RustLinker::Compiler(compiler) if is_program => program(plan, compiler, objects, &arguments),
+        RustLinker::Compiler(compiler) if is_program => program(plan, compiler, &arguments),
         RustLinker::Compiler(compiler) => {
             let mut line = Line::of(compiler);
             line.rest(compiler, &arguments, |_| true);
@@ -76,12 +75,7 @@ fn cxx_library(plan: &ToolPlan, linker: &RustLinker, arguments: &mut Vec<OsStrin
 }
 
 /// The link of a program by a compiler.
-fn program(
-    plan: &ToolPlan,
-    compiler: &Compiler,
-    objects: impl Iterator<Item = OsString>,
-    arguments: &[OsString],
-) -> Invocation {
+fn program(plan: &ToolPlan, compiler: &Compiler, arguments: &[OsString]) -> Invocation {
     let (linkage, dialect) = (plan.spec.linkage, compiler.dialect);
     let mut line = Line::of(compiler);
     match dialect {
@@ -90,7 +84,7 @@ fn program(
         Dialect::Zig => line.words(zig_linkage(&plan.spec).iter().copied()),
         Dialect::Foreign => foreign_start(&mut line, compiler, linkage),
     }
-    line.0.extend(objects);
+    line.0.extend(plan.first_of_a_link(dialect));
     let decided = dialect != Dialect::Own && linkage.is_static();
     let is_unwinder = |word: &str| word == "-lgcc_s" || word == "-lunwind";
     line.rest(compiler, arguments, |word| {
@@ -109,10 +103,16 @@ pub fn raw(plan: &ToolPlan, arguments: &[OsString]) -> Option<Invocation> {
     let (program, leading) = plan.ld.split_first()?;
     let mut line: Vec<OsString> = leading.iter().map(OsString::from).collect();
     if purpose(arguments) == Purpose::Program {
-        line.extend(plan.objects.iter().map(|object| object.as_os_str().to_owned()));
+        line.extend(first_of_a_raw_link(plan));
     }
     line.extend(arguments.iter().cloned());
     Some(Invocation { first: leading.len(), ..Invocation::new(program, line) })
+}
+
+/// [`ToolPlan::first_of_a_link`] for a linker that is called by itself.
+fn first_of_a_raw_link(plan: &ToolPlan) -> impl Iterator<Item = OsString> {
+    let stack = ["-z", THREAD_STACK].into_iter().filter(|_| plan.spec.libc == CLibrary::Musl);
+    stack.map(OsString::from).chain(plan.objects.iter().map(|object| object.as_os_str().to_owned()))
 }
 
 /// The user's compiler, unchanged.

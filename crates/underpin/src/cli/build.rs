@@ -100,7 +100,7 @@ pub struct BuildArgs {
     #[arg(long, conflicts_with_all = ["published", "bin", "output", "print_link_args"])]
     pub print_env: bool,
 
-    /// Build nothing: print the objects to put first on a program's link line
+    /// Build nothing: print the words to put first on a program's link line
     #[arg(long, conflicts_with_all = ["published", "bin", "output"])]
     pub print_link_args: bool,
 

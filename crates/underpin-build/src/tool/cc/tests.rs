@@ -38,8 +38,14 @@ const STATIC_PIE: (CLibrary, Linkage) = (CLibrary::Musl, Linkage::StaticPie);
 #[test]
 fn objects_stand_before_every_input_of_a_program_and_in_no_other_link() {
     let of = |arguments: &str| line(spec(STATIC_PIE.0, STATIC_PIE.1), Dialect::Own, arguments);
-    assert_eq!(of("-O2 a.c -o a"), "gcc -fPIE -static-pie /t/allocator.o /t/note.o -O2 a.c -o a");
-    assert_eq!(of("-o a a.o -lm"), "gcc -fPIE -static-pie /t/allocator.o /t/note.o -o a a.o -lm");
+    assert_eq!(
+        of("-O2 a.c -o a"),
+        "gcc -fPIE -static-pie -Wl,-z,stack-size=8388608 /t/allocator.o /t/note.o -O2 a.c -o a"
+    );
+    assert_eq!(
+        of("-o a a.o -lm"),
+        "gcc -fPIE -static-pie -Wl,-z,stack-size=8388608 /t/allocator.o /t/note.o -o a a.o -lm"
+    );
     for other in ["-c a.c", "-shared a.o -o liba.so", "-r a.o -o b.o", "-E a.c", "--version", "-S a.c"] {
         assert!(!of(other).contains("allocator.o"), "{other}");
     }
@@ -56,7 +62,7 @@ fn a_question_is_passed_on_as_it_is() {
 fn musls_wrapper_gets_start_files_of_a_static_pie_since_its_specs_know_none() {
     let of = |arguments: &str| line(spec(STATIC_PIE.0, STATIC_PIE.1), Dialect::Foreign, arguments);
     let expected = "musl-gcc -fPIE -static -nostdlib -Wl,--eh-frame-hdr -Wl,-pie,--no-dynamic-linker,-z,text /m/rcrt1.o /m/crti.o \
-                    /t/allocator.o /t/note.o a.c -o a -x none -lc /m/crtn.o";
+                    -Wl,-z,stack-size=8388608 /t/allocator.o /t/note.o a.c -o a -x none -lc /m/crtn.o";
     assert_eq!(of("a.c -o a"), expected);
     // The plan decides the kind of program, whatever the project says.
     assert_eq!(of("-static a.c -o a -pie"), expected);
@@ -120,7 +126,7 @@ fn code_is_compiled_for_the_kind_of_program() {
     let of = |linkage, arguments: &str| line(spec(CLibrary::Musl, linkage), Dialect::Own, arguments);
     assert_eq!(of(Linkage::Static, "-c a.c"), "gcc -fno-pie -c a.c");
     assert_eq!(of(Linkage::StaticPie, "-fPIC -c a.c"), "gcc -fPIC -c a.c");
-    assert!(of(Linkage::Static, "a.o").starts_with("gcc -fno-pie -static /t/allocator.o"));
+    assert!(of(Linkage::Static, "a.o").starts_with("gcc -fno-pie -static -Wl,-z,stack-size=8388608 /t/allocator.o"));
 }
 
 #[test]
@@ -128,17 +134,17 @@ fn a_program_is_for_one_address_only_where_an_object_is_and_the_link_says_so() {
     let of = |linkage, dialect, arguments: &str| line(spec(CLibrary::Musl, linkage), dialect, arguments);
     assert_eq!(
         of(Linkage::StaticPie, Dialect::Own, "-no-pie fixed.o"),
-        "gcc -no-pie -fno-pie -static /t/allocator.o /t/note.o fixed.o"
+        "gcc -no-pie -fno-pie -static -Wl,-z,stack-size=8388608 /t/allocator.o /t/note.o fixed.o"
     );
     assert_eq!(
         of(Linkage::StaticPie, Dialect::Foreign, "fixed.o -nopie"),
-        "musl-gcc -no-pie -fno-pie -static -nostdlib -Wl,--eh-frame-hdr /m/crt1.o /m/crti.o /t/allocator.o /t/note.o \
+        "musl-gcc -no-pie -fno-pie -static -nostdlib -Wl,--eh-frame-hdr /m/crt1.o /m/crti.o -Wl,-z,stack-size=8388608 /t/allocator.o /t/note.o \
          fixed.o -x none -lc /m/crtn.o"
     );
     assert!(of(Linkage::StaticPie, Dialect::Zig, "-no-pie fixed.o").contains(" -static -no-pie "));
     assert_eq!(
         of(Linkage::Dynamic, Dialect::Own, "-no-pie fixed.o"),
-        "gcc -no-pie -fPIE /t/allocator.o /t/note.o fixed.o"
+        "gcc -no-pie -fPIE -Wl,-z,stack-size=8388608 /t/allocator.o /t/note.o fixed.o"
     );
     for dialect in [Dialect::Own, Dialect::Foreign, Dialect::Zig] {
         let with = |words: &str| of(Linkage::StaticPie, dialect, words);

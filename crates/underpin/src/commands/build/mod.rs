@@ -13,6 +13,7 @@ use std::path::Path;
 use steps::{execute, lock, shell};
 use underpin_bench::shell_word;
 use underpin_build::project::{Program, choose};
+use underpin_build::tool::Dialect;
 use underpin_build::{Artifact, BuildError, Confirmation, Outputs, Step, confirm, is_folder, may_replace, place};
 use underpin_report::document::build::{BuildClaim, BuildFact, BuildProgram, BuildStep};
 use underpin_report::{BuildDocument, Line, Raw, Role, Text, text};
@@ -188,8 +189,8 @@ fn print(build: &BuildPlan, printed: Printed, screen: &mut Screen) -> anyhow::Re
             plan.exported().into_iter().for_each(|(name, value)| push(format!("export {name}={}", shell_word(value))));
         }
         Printed::Objects => {
-            let objects = plan.tools.objects.iter().map(|path| shell_word(&path.display().to_string()));
-            push(objects.collect::<Vec<_>>().join(" "));
+            let words = plan.tools.first_of_a_link(Dialect::Own);
+            push(words.iter().map(|word| shell_word(&word.to_string_lossy())).collect::<Vec<_>>().join(" "));
         }
     }
     screen.show(&lines);
