@@ -11,18 +11,19 @@ use std::process::Command;
 use underpin_build_support as support;
 
 /// The objects: the constant that holds them, and the source.
-const OBJECTS: [(&str, &str); 6] = [
+const OBJECTS: [(&str, &str); 7] = [
     ("STRINGS", "native/overlay.c"),
     ("NUMBERS", "native/numbers.c"),
     ("RANDOM", "native/random.c"),
     ("STACKS", "native/stacks.c"),
     ("STREAMS", "native/streams.c"),
     ("OPTIONS", "native/options.c"),
+    ("DATES", "native/dates.c"),
 ];
 
 /// They replace functions that the C library itself calls, and an archive comes too late for those; or programs in Rust have no use
 /// for them.
-const OBJECTS_ONLY: [&str; 3] = ["STACKS", "STREAMS", "OPTIONS"];
+const OBJECTS_ONLY: [&str; 4] = ["STACKS", "STREAMS", "OPTIONS", "DATES"];
 
 /// The kernel's names of the processors that there are sources for.
 const PROCESSORS: [&str; 2] = ["x86_64", "aarch64"];

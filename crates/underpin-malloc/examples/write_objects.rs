@@ -1,5 +1,5 @@
 //! Writes the objects to link in for this processor into a folder: `ALLOCATOR-GOAL.o`, `takeover.o`, `glibc-static.o`,
-//! `overlay.o`, `numbers.o`, `random.o`, `stacks.o` and `options.o`. For `cargo xtask bench broker` and for trying them by hand.
+//! `overlay.o`, `numbers.o`, `random.o`, `stacks.o`, `options.o` and `dates.o`. For `cargo xtask bench broker` and for trying them by hand.
 
 use std::env;
 use std::error::Error;
@@ -25,5 +25,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     fs::write(folder.join("random.o"), underpin_overlay::random(processor)?.bytes)?;
     fs::write(folder.join("stacks.o"), underpin_overlay::stacks(processor)?.bytes)?;
     fs::write(folder.join("options.o"), underpin_overlay::options(processor)?.bytes)?;
+    fs::write(folder.join("dates.o"), underpin_overlay::dates(processor)?.bytes)?;
     Ok(())
 }

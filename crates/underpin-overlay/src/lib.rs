@@ -1,6 +1,6 @@
 //! String functions in place of musl's, whose own cost a static program a third of its speed: copying, comparing and searching
 //! on x86-64 (SSE2, AVX2 or AVX-512, chosen at the 64th call that wants to know) and aarch64 (NEON). With them come `qsort`, `strtod`, `strtof`,
-//! `strtold` and `getopt`.
+//! `strtold`, `getopt`, `strftime` and `strptime`.
 //!
 //! A program of this workspace gets them by naming the crate (`use underpin_overlay as _;`): the linker finds the names here
 //! before it comes to the C library. With glibc, whose functions choose by processor, nothing is replaced. For programs of
@@ -87,6 +87,15 @@ pub fn streams(processor: &str) -> Result<&'static OverlayObject, &'static str> 
 /// As for [`object()`].
 pub fn options(processor: &str) -> Result<&'static OverlayObject, &'static str> {
     of(&objects::OPTIONS, processor)
+}
+
+/// `strftime` and `strptime` as glibc has them, for static programs on musl: a separate object, as for [`random()`]. Conversions that
+/// musl does not know are written and read, and what follows from a date is worked out.
+///
+/// # Errors
+/// As for [`object()`].
+pub fn dates(processor: &str) -> Result<&'static OverlayObject, &'static str> {
+    of(&objects::DATES, processor)
 }
 
 type Objects = [(&'static str, Result<OverlayObject, &'static str>)];

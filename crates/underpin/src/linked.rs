@@ -64,6 +64,7 @@ fn overlay(spec: &Spec) -> anyhow::Result<Vec<LinkObject>> {
         ("random", "getrandom", underpin_overlay::random(name)),
         ("stacks", "thread stacks", underpin_overlay::stacks(name)),
         ("options", "getopt", underpin_overlay::options(name)),
+        ("dates", "dates", underpin_overlay::dates(name)),
     ];
     let (mut objects, mut named, mut version) = (Vec::new(), Vec::new(), "");
     for (file, words, object) in parts.into_iter().chain(streams) {

@@ -1,0 +1,86 @@
+/* strftime and strptime for static programs on musl, as glibc has them in the locale "C", which is the only one that musl has. musl's
+ * strftime ends with nothing at %k, %l, %P and the flags ^ and #, and its strptime at %s, %k and others; besides it leaves the day of
+ * the week and of the year as they were, where glibc's works them out. The rules are those of strftime(3) and strptime(3) and, where
+ * they are silent, what glibc 2.36 does, which the tests compare with.
+ *
+ * What a time zone is called is musl's to say, by functions that are in a program if it has local time at all: the references are
+ * weak, so that they are no reason to link them in. No table has a pointer, for a start would have to adjust it. */
+
+#ifdef OVERLAY_REPLACES
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* musl's struct tm. */
+typedef struct {
+  int second, minute, hour, day, month, year, weekday, yearday, summer;
+  long offset;
+  const char *zone;
+} Time;
+
+/* (src/time/__tz.c, src/time/__secs_to_tm.c) */
+extern const char *__tm_to_tzname(const Time *time) __attribute__((weak, visibility("hidden")));
+extern void __secs_to_zone(long long seconds, int is_local, int *summer, long *offset, long *other, const char **zone)
+  __attribute__((weak, visibility("hidden")));
+extern int __secs_to_tm(long long seconds, Time *time) __attribute__((weak, visibility("hidden")));
+extern void tzset(void) __attribute__((weak));
+extern char *tzname[2] __attribute__((weak));
+
+static const char DAYS[] = "Sunday\0Monday\0Tuesday\0Wednesday\0Thursday\0Friday\0Saturday\0";
+static const char MONTHS[] = "January\0February\0March\0April\0May\0June\0July\0August\0September\0October\0November\0December\0";
+enum { WEEK = 7, YEAR = 12, SHORT = 3, BASE = 1900 };
+
+static size_t
+length(const char *text)
+{
+  size_t size = 0;
+  while (text[size]) size++;
+  return size;
+}
+
+/* The name at a place of a list, or "?". */
+static const char *
+named(const char *list, int at, int count)
+{
+  if (at < 0 || at >= count) return "?";
+  while (at--) list += length(list) + 1;
+  return list;
+}
+
+static bool
+is_digit(char letter)
+{
+  return letter >= '0' && letter <= '9';
+}
+
+static char
+upper(char letter)
+{
+  return letter >= 'a' && letter <= 'z' ? (char)(letter - 32) : letter;
+}
+
+static char
+lower(char letter)
+{
+  return letter >= 'A' && letter <= 'Z' ? (char)(letter + 32) : letter;
+}
+
+static bool
+is_leap(long long year)
+{
+  return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+}
+
+/* The days of a year before a month. */
+static int
+before(int month, bool leap)
+{
+  static const short days[YEAR + 1] = {0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365};
+  return days[month] + (leap && month > 1);
+}
+
+#include "dates/write.h"
+#include "dates/read.h"
+
+#endif
