@@ -94,24 +94,46 @@ struct Stretch<'o> {
 
 /// The global functions that a file defines; `None` if it has no symbol table.
 fn functions(file: &[u8]) -> Option<Vec<Function<'_>>> {
+    let functions = globals(file)?.into_iter().filter(|symbol| symbol.is_function && symbol.is_default);
+    let function = |Symbol { name, section, size, .. }| Function { name: BStr::new(name), section, size };
+    Some(functions.map(function).collect())
+}
+
+/// The names that an object defines for others, functions and variables, in the order of its table; `None` if it has none.
+pub(crate) fn definitions(object: &[u8]) -> Option<Vec<&[u8]>> {
+    Some(globals(object)?.into_iter().map(|symbol| symbol.name).collect())
+}
+
+/// A name that a file defines for others.
+struct Symbol<'f> {
+    name: &'f [u8],
+    section: usize,
+    size: u64,
+    is_function: bool,
+    /// It is not hidden.
+    is_default: bool,
+}
+
+/// All of them; `None` if there is no symbol table.
+fn globals(file: &[u8]) -> Option<Vec<Symbol<'_>>> {
     let sections = sections(file)?;
     let table = sections.iter().find(|section| section.kind == SHT_SYMTAB)?;
     let names = sections.get(table.link)?;
     let names = file.get(names.offset..)?.get(..names.size)?;
     let entries = file.get(table.offset..)?.get(..table.size)?;
-    let function = |entry: &[u8]| {
+    let symbol = |entry: &'_ [u8]| {
         // Elf64_Sym: name, info (binding and type), other (visibility), section, value, size.
         let (info, other) = (*entry.get(4)?, *entry.get(5)?);
-        let is_function = info & 15 == STT_FUNC && info >> 4 != STB_LOCAL && other & 3 == STV_DEFAULT;
         let section = usize::try_from(word(entry, 6, 2)?).ok()?;
-        if !is_function || section == 0 {
+        if info >> 4 == STB_LOCAL || section == 0 {
             return None;
         }
         let start = usize::try_from(word(entry, 0, 4)?).ok()?;
-        let name = names.get(start..)?.split(|byte| *byte == 0).next().map(BStr::new)?;
-        Some(Function { name, section, size: word(entry, 16, 8)? })
+        let name = names.get(start..)?.split(|byte| *byte == 0).next()?;
+        let (is_function, is_default) = (info & 15 == STT_FUNC, other & 3 == STV_DEFAULT);
+        Some(Symbol { name, section, size: word(entry, 16, 8)?, is_function, is_default })
     };
-    Some(entries.chunks_exact(SYMBOL).filter_map(function).collect())
+    Some(entries.chunks_exact(SYMBOL).filter_map(symbol).collect())
 }
 
 /// The longest stretch of code without relocations of each section.

@@ -11,6 +11,7 @@
 
 mod absent;
 mod advice;
+mod archive;
 mod built;
 mod cargo_config;
 mod confirm;

@@ -1,6 +1,7 @@
 //! The plan: what is written, what is run. Data until [`Plan::prepare`].
 
 use crate::absent;
+use crate::archive::archive;
 use crate::cargo_config::CargoConfig;
 use crate::project::{Context, Planned, Project};
 use crate::tool::{Compiler, Dialect, FOLDER_VARIABLE, PLAN_FILE, RustLinker, RustPlan, SEARCHED, Tool, ToolPlan};
@@ -125,7 +126,12 @@ impl Plan {
         let pairs: Vec<(String, String)> =
             claims.iter().map(|claim| (claim.key.clone(), claim.value.clone())).collect();
         let mut objects = request.objects.clone();
-        objects.push(LinkObject { name: "note".to_owned(), bytes: note_object(spec.processor, &pairs)?, claim: None });
+        objects.push(LinkObject {
+            name: "note".to_owned(),
+            bytes: note_object(spec.processor, &pairs)?,
+            claim: None,
+            is_optional: false,
+        });
         let places = &request.places;
         let context =
             Context { spec: &spec, toolchain: &toolchain, words: &request.words, tools: &folder, work: &work, places };
@@ -180,8 +186,11 @@ impl Plan {
     pub fn prepare(&self) -> Result<(), BuildError> {
         work::begin(&self.work)?;
         fs::create_dir_all(&self.folder).map_err(BuildError::io(&self.folder))?;
-        for (object, path) in self.objects.iter().zip(&self.tools.objects) {
-            write(path, &object.bytes)?;
+        for object in &self.objects {
+            write(&self.folder.join(object.file_name()), &object.bytes)?;
+        }
+        if let Some(path) = &self.tools.archive {
+            write(path, &archive(self.objects.iter().filter(|object| object.is_optional)))?;
         }
         if let (Some(path), Some(text)) = (&self.tools.layout, &self.layout) {
             write(path, text.as_bytes())?;
@@ -294,6 +303,9 @@ pub const STEP_LIMIT: Duration = Duration::from_secs(4 * 3600);
 /// How long another run's lock on the same build is waited for unless the user says otherwise.
 pub const LOCK_WAIT: Duration = Duration::from_secs(30 * 60);
 
+/// The archive of optional objects, in the folder of the tools.
+pub(crate) const ARCHIVE: &str = "optional.a";
+
 /// The script for the linker, in the folder of the tools.
 const LAYOUT: &str = "layout.ld";
 
@@ -347,11 +359,16 @@ pub(crate) fn tools(
     let spec = &request.spec;
     let variable = |name: &str| std::env::var_os(name);
     let configuration = CargoConfig { folder: project.folder(), words: &request.words, variable: &variable };
+    let paths = |optional: bool| -> Vec<PathBuf> {
+        let those = objects.iter().filter(|object| object.is_optional == optional);
+        those.map(|object| folder.join(object.file_name())).collect()
+    };
     let rust = toolchain.rust.as_ref().map(|choice| RustPlan {
         triple: spec.rust_triple(),
         linker: choice.linker.clone(),
         flags: choice.flags.clone(),
         wrapper: configuration.rustc_wrapper(),
+        objects: paths(true),
     });
     let is_musl = spec.libc == CLibrary::Musl;
     ToolPlan {
@@ -361,7 +378,8 @@ pub(crate) fn tools(
         ar: toolchain.ar.clone(),
         ranlib: toolchain.ranlib.clone(),
         ld: crate::project::raw_linker(spec, toolchain).unwrap_or_default(),
-        objects: objects.iter().map(|object| folder.join(format!("{}.o", object.name))).collect(),
+        objects: paths(false),
+        archive: objects.iter().any(|object| object.is_optional).then(|| folder.join(ARCHIVE)),
         headers: None,
         before: is_musl.then(|| folder.join(absent::BEFORE)),
         behind: is_musl.then(|| folder.join(absent::BEHIND)),

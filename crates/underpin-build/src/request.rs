@@ -52,6 +52,16 @@ pub struct LinkObject {
     pub bytes: Vec<u8>,
     /// What the note says about it.
     pub claim: Option<Claim>,
+    /// A program has it only if it calls its functions itself: those of the C library that call them may have others.
+    pub is_optional: bool,
+}
+
+impl LinkObject {
+    /// The file that it is written to, beside the names of tools.
+    #[must_use]
+    pub fn file_name(&self) -> String {
+        format!("{}.o", self.name)
+    }
 }
 
 /// A header in front of the C library's own of the same name.

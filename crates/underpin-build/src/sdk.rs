@@ -1,7 +1,8 @@
 //! The tools of a build in a folder that may be moved: what `--print-env` hands over, for a project that is not known yet.
 
 use crate::absent::{self, MuslHeader};
-use crate::plan::{claims, support, tools};
+use crate::archive::archive;
+use crate::plan::{ARCHIVE, claims, support, tools};
 use crate::project::Project;
 use crate::tool::{Portable, ToolPlan};
 use crate::toolchain::{CompilerFamily, Needs, SUPPORT_SOURCE, Sysroot, Toolchain, Toolchains};
@@ -18,8 +19,10 @@ pub struct Kit {
     pub tools: ToolPlan,
     /// What was chosen.
     pub toolchain: Toolchain,
-    /// What is linked into every program, to be written as `NAME.o` beside the names.
+    /// What is linked into every program, to be written beside the names ([`LinkObject::file_name`]).
     pub objects: Vec<LinkObject>,
+    /// The archive of those that a program of C has only if it calls them: its file beside the names, and its bytes.
+    pub archive: Option<(&'static str, Vec<u8>)>,
     /// What their note says.
     pub claims: Vec<Claim>,
     /// Commands that build the rest, run once in the folder that the kit was made with.
@@ -57,7 +60,12 @@ impl Kit {
         let pairs: Vec<(String, String)> =
             claims.iter().map(|claim| (claim.key.clone(), claim.value.clone())).collect();
         let mut objects = request.objects.clone();
-        objects.push(LinkObject { name: "note".to_owned(), bytes: note_object(spec.processor, &pairs)?, claim: None });
+        objects.push(LinkObject {
+            name: "note".to_owned(),
+            bytes: note_object(spec.processor, &pairs)?,
+            claim: None,
+            is_optional: false,
+        });
         let project = Project::elsewhere(&request.places.current, toolchain.rust.is_some());
         let mut plan = tools(request, &project, &toolchain, &names, &objects);
         if let Some(rust) = &mut plan.rust {
@@ -67,7 +75,9 @@ impl Kit {
         let steps = support(&toolchain, folder, &names);
         let sources = if toolchain.support { vec![("find_object.c", SUPPORT_SOURCE)] } else { Vec::new() };
         let headers = if spec.libc == CLibrary::Musl { absent::headers() } else { Vec::new() };
-        Ok(Kit { tools: plan.marked(folder), toolchain, objects, claims, steps, sources, headers })
+        let archive =
+            plan.archive.is_some().then(|| (ARCHIVE, archive(objects.iter().filter(|object| object.is_optional))));
+        Ok(Kit { tools: plan.marked(folder), toolchain, objects, archive, claims, steps, sources, headers })
     }
 
     /// Whether the C library and the headers have to be in the folder: zig has its own, and gcc and clang have glibc's.

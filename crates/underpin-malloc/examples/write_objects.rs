@@ -1,5 +1,5 @@
 //! Writes the objects to link in for this processor into a folder: `ALLOCATOR-GOAL.o`, `takeover.o`, `glibc-static.o`,
-//! `overlay.o`, `numbers.o`, `random.o`, `stacks.o`, `options.o` and `dates.o`. For `cargo xtask bench broker` and for trying them by hand.
+//! `overlay.o`, `numbers.o`, `random.o`, `stacks.o`, `options.o`, `dates.o` and `messages.o`. For `cargo xtask bench broker` and for trying them by hand.
 
 use std::env;
 use std::error::Error;
@@ -26,5 +26,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     fs::write(folder.join("stacks.o"), underpin_overlay::stacks(processor)?.bytes)?;
     fs::write(folder.join("options.o"), underpin_overlay::options(processor)?.bytes)?;
     fs::write(folder.join("dates.o"), underpin_overlay::dates(processor)?.bytes)?;
+    fs::write(folder.join("messages.o"), underpin_overlay::messages(processor)?.bytes)?;
     Ok(())
 }

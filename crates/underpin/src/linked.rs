@@ -53,6 +53,9 @@ pub fn objects(spec: &Spec, rust: bool) -> anyhow::Result<Vec<LinkObject>> {
     Ok(objects)
 }
 
+/// Those of the overlay that programs call and the C library does not.
+const OPTIONAL: [&str; 2] = ["options", "dates"];
+
 /// The overlay's objects. They are of one version: the first has the claim for all of them.
 fn overlay(spec: &Spec) -> anyhow::Result<Vec<LinkObject>> {
     let name = spec.processor.name();
@@ -60,6 +63,7 @@ fn overlay(spec: &Spec) -> anyhow::Result<Vec<LinkObject>> {
     let streams = (spec.goal != Goal::Memory).then(|| ("streams", "streams", underpin_overlay::streams(name)));
     let parts = [
         ("overlay", "strings, qsort", underpin_overlay::object(name)),
+        ("messages", "messages", underpin_overlay::messages(name)),
         ("numbers", "numbers", underpin_overlay::numbers(name)),
         ("random", "getrandom", underpin_overlay::random(name)),
         ("stacks", "thread stacks", underpin_overlay::stacks(name)),
@@ -72,7 +76,8 @@ fn overlay(spec: &Spec) -> anyhow::Result<Vec<LinkObject>> {
         let object = object.with_context(|| format!("the overlay cannot be linked in for {name}"))?;
         version = object.version;
         named.push(words);
-        objects.push(LinkObject { name: file.to_owned(), bytes: object.bytes.to_vec(), claim: None });
+        let is_optional = OPTIONAL.contains(&file);
+        objects.push(LinkObject { name: file.to_owned(), bytes: object.bytes.to_vec(), claim: None, is_optional });
     }
     if let Some(first) = objects.first_mut() {
         first.claim = Some(Claim::new("overlay", format!("{version} ({})", named.join(", "))));
@@ -121,7 +126,7 @@ fn allocator(spec: &Spec, rust: bool) -> anyhow::Result<Vec<LinkObject>> {
 }
 
 fn object(name: &str, object: &Object) -> LinkObject {
-    LinkObject { name: name.to_owned(), bytes: object.bytes.to_vec(), claim: None }
+    LinkObject { name: name.to_owned(), bytes: object.bytes.to_vec(), claim: None, is_optional: false }
 }
 
 #[cfg(test)]

@@ -213,6 +213,32 @@ fn options_behind_other_words_are_read_where_glibc_reads_them() {
     }
 }
 
+/// The words come by a function of the C library's, and a date by one that the program calls.
+const WORDS: &str = "#include <errno.h>\n#include <stdio.h>\n#include <time.h>\nint main(void) {\n  char text[40];\n  \
+                     const time_t none = 0;\n  strftime(text, sizeof text, \"%l %P\", gmtime(&none));\n  puts(text);\n  \
+                     errno = EMFILE;\n  perror(0);\n  return 0;\n}\n";
+
+#[test]
+fn errors_and_dates_have_glibcs_words_and_a_program_has_only_what_it_calls() {
+    need!("gcc", "musl-gcc", "nm");
+    let dir = Fixture::new();
+    dir.write("words.c", WORDS);
+    dir.must("gcc", ["words.c", "-o", "on-glibc"]);
+    let says = |file: &str| {
+        let output = Output::of(&mut dir.command(dir.join(file)));
+        (output.code, output.stdout, output.stderr)
+    };
+    let zigs = zigs();
+    let compilers = [("gcc", None)].into_iter().chain(zigs.iter().map(|zig| ("zig", Some(zig))));
+    for (compiler, zig) in compilers {
+        build(&dir, zig, &["words.c", "--cc", compiler, "-o", "on-musl", "--force"]);
+        assert_eq!(says("on-musl"), says("on-glibc"), "{compiler}");
+        let names = dir.must("nm", ["on-musl"]);
+        let has = |name: &str| names.lines().any(|line| line.ends_with(&format!(" {name}")));
+        assert!(has("strftime") && !has("getopt"), "{compiler}: {names}");
+    }
+}
+
 /// Builds by `underpin build`, and ends if it does not.
 fn build(dir: &Fixture, zig: Option<&PathBuf>, words: &[&str]) {
     let others = std::env::var_os("PATH").unwrap_or_default();

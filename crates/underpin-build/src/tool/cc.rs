@@ -125,9 +125,12 @@ fn program(line: &mut Line, plan: &ToolPlan, compiler: &Compiler, arguments: &[O
     }
     line.0.extend(plan.first_of_a_link(compiler.dialect));
     line.rest(compiler, arguments, |word| !says_linkage(word));
-    if compiler.dialect == Dialect::Foreign {
+    if compiler.dialect == Dialect::Foreign || plan.archive.is_some() {
         // What follows is not a source, whatever `-x` came before.
         line.words(["-x", "none"]);
+    }
+    line.0.extend(plan.archive.iter().map(|archive| archive.as_os_str().to_owned()));
+    if compiler.dialect == Dialect::Foreign {
         line.words(compiler.end.iter().map(String::as_str));
     }
 }

@@ -42,10 +42,11 @@ pub fn invoke(
             line.extend(arguments.drain(..flavor.min(arguments.len())));
             let first = line.len();
             line.extend(first_of_a_raw_link(plan).filter(|_| is_program));
+            line.extend(rust.objects.iter().filter(|_| is_program).map(|object| object.as_os_str().to_owned()));
             line.append(&mut arguments);
             Invocation { first, ..Invocation::new(program, line) }
         }
-        RustLinker::Compiler(compiler) if is_program => program(plan, compiler, &arguments),
+        RustLinker::Compiler(compiler) if is_program => program(plan, rust, compiler, &arguments),
         RustLinker::Compiler(compiler) => {
             let mut line = Line::of(compiler);
             line.rest(compiler, &arguments, |_| true);
@@ -75,7 +76,7 @@ fn cxx_library(plan: &ToolPlan, linker: &RustLinker, arguments: &mut Vec<OsStrin
 }
 
 /// The link of a program by a compiler.
-fn program(plan: &ToolPlan, compiler: &Compiler, arguments: &[OsString]) -> Invocation {
+fn program(plan: &ToolPlan, rust: &RustPlan, compiler: &Compiler, arguments: &[OsString]) -> Invocation {
     let (linkage, dialect) = (plan.spec.linkage, compiler.dialect);
     let mut line = Line::of(compiler);
     match dialect {
@@ -85,6 +86,7 @@ fn program(plan: &ToolPlan, compiler: &Compiler, arguments: &[OsString]) -> Invo
         Dialect::Foreign => foreign_start(&mut line, compiler, linkage),
     }
     line.0.extend(plan.first_of_a_link(dialect));
+    line.0.extend(rust.objects.iter().map(|object| object.as_os_str().to_owned()));
     let decided = dialect != Dialect::Own && linkage.is_static();
     let is_unwinder = |word: &str| word == "-lgcc_s" || word == "-lunwind";
     line.rest(compiler, arguments, |word| {
@@ -106,6 +108,11 @@ pub fn raw(plan: &ToolPlan, arguments: &[OsString]) -> Option<Invocation> {
         line.extend(first_of_a_raw_link(plan));
     }
     line.extend(arguments.iter().cloned());
+    if purpose(arguments) == Purpose::Program {
+        // Its last words are often the C library's.
+        let at = line.iter().position(|word| word == "-lc" || word == "--start-group").unwrap_or(line.len());
+        line.splice(at..at, plan.archive.iter().map(|archive| archive.as_os_str().to_owned()));
+    }
     Some(Invocation { first: leading.len(), ..Invocation::new(program, line) })
 }
 

@@ -141,6 +141,9 @@ pub struct ToolPlan {
     pub ld: Vec<String>,
     /// Objects that are linked first into every program.
     pub objects: Vec<PathBuf>,
+    /// The archive of those that a program of C has only if it calls them.
+    #[serde(default)]
+    pub archive: Option<PathBuf>,
     /// A folder of headers for C that come before the C library's own, and after the project's.
     #[serde(default)]
     pub headers: Option<PathBuf>,
@@ -188,6 +191,10 @@ pub struct RustPlan {
     pub flags: Vec<String>,
     /// The user's own `RUSTC_WRAPPER`.
     pub wrapper: Option<PathBuf>,
+    /// Objects that are linked first into what it links, as [`ToolPlan::archive`] is into programs of C. A linker that is called by
+    /// rustc drops what is not used, and where it meets the C library an archive would come too late.
+    #[serde(default)]
+    pub objects: Vec<PathBuf>,
 }
 
 /// The command that a tool becomes.
@@ -259,6 +266,7 @@ const fn no_tools(spec: Spec) -> ToolPlan {
         ranlib: Vec::new(),
         ld: Vec::new(),
         objects: Vec::new(),
+        archive: None,
         headers: None,
         before: None,
         behind: None,

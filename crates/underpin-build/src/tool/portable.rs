@@ -66,7 +66,8 @@ impl ToolPlan {
         self.cxx.as_mut().map(compiler);
         [&mut self.ar, &mut self.ranlib, &mut self.ld].into_iter().for_each(words);
         self.objects.iter_mut().for_each(path);
-        [&mut self.headers, &mut self.before, &mut self.behind, &mut self.layout].into_iter().flatten().for_each(path);
+        let others = [&mut self.headers, &mut self.before, &mut self.behind, &mut self.layout, &mut self.archive];
+        others.into_iter().flatten().for_each(path);
         if let Some(rust) = &mut self.rust {
             match &mut rust.linker {
                 RustLinker::Compiler(one) => compiler(one),
@@ -76,6 +77,7 @@ impl ToolPlan {
                 }
             }
             words(&mut rust.flags);
+            rust.objects.iter_mut().for_each(path);
         }
         if let Some(portable) = &mut self.portable {
             words(&mut portable.run);

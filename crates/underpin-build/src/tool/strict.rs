@@ -127,7 +127,8 @@ impl ToolPlan {
     pub fn names(&self, path: &Path) -> bool {
         let compilers = [&self.cc, &self.cxx].into_iter().flatten();
         let mut words = compilers.flat_map(|one| one.start.iter().chain(&one.end));
-        words.any(|word| Path::new(word) == path) || self.objects.iter().any(|object| object == path)
+        words.any(|word| Path::new(word) == path)
+            || self.objects.iter().chain(&self.archive).any(|object| object == path)
     }
 }
 

@@ -206,8 +206,9 @@ fn write(wanted: &Wanted, kit: &Kit, manifest: &Manifest, folder: &Path) -> Resu
     }
     let mut files: Vec<(PathBuf, Vec<u8>)> = Vec::new();
     for object in &kit.objects {
-        files.push((names.join(format!("{}.o", object.name)), object.bytes.clone()));
+        files.push((names.join(object.file_name()), object.bytes.clone()));
     }
+    files.extend(kit.archive.iter().map(|(name, bytes)| (names.join(name), bytes.clone())));
     // With the mark; the commands that end the SDK do not use it.
     files.push((names.join(PLAN_FILE), serde_json::to_vec_pretty(&kit.tools).unwrap_or_default()));
     files.extend(kit.sources.iter().map(|(name, text)| (folder.join(name), text.as_bytes().to_vec())));

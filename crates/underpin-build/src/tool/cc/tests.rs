@@ -51,6 +51,24 @@ fn objects_stand_before_every_input_of_a_program_and_in_no_other_link() {
     }
 }
 
+/// Before them no linker would take anything of it, and behind the C library it would be too late.
+#[test]
+fn what_is_optional_stands_behind_every_input_and_before_the_c_library() {
+    let of = |dialect, arguments: &str| {
+        let archive = Some("/t/optional.a".into());
+        let plan = ToolPlan { cc: Some(compiler(dialect)), archive, ..plan(spec(STATIC_PIE.0, STATIC_PIE.1)) };
+        let words: Vec<OsString> = arguments.split_whitespace().map(OsString::from).collect();
+        let invocation = invoke(&plan, Tool::Cc, &words, nothing()).unwrap();
+        invocation.arguments.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    };
+    assert!(of(Dialect::Own, "-x c a -o a liba.a").ends_with(" -x c a -o a liba.a -x none /t/optional.a"));
+    assert!(of(Dialect::Foreign, "a.c -lm").ends_with(" a.c -lm -x none /t/optional.a -lc /m/crtn.o"));
+    assert!(of(Dialect::Zig, "a.o").ends_with(" a.o -x none /t/optional.a"));
+    for other in ["-c a.c", "-shared a.o -o liba.so", "-E a.c"] {
+        assert!(!of(Dialect::Own, other).contains("optional.a"), "{other}");
+    }
+}
+
 #[test]
 fn a_question_is_passed_on_as_it_is() {
     let of = |arguments: &str| line(spec(STATIC_PIE.0, STATIC_PIE.1), Dialect::Own, arguments);

@@ -25,7 +25,8 @@ fn line_with(cxx: Option<Compiler>, linker: RustLinker, users: Option<&str>, too
         goal: Goal::Balanced,
         overlay: false,
     };
-    let rust = RustPlan { triple: spec.rust_triple(), linker, flags: Vec::new(), wrapper: None };
+    let objects = vec!["/t/dates.o".into()];
+    let rust = RustPlan { triple: spec.rust_triple(), linker, flags: Vec::new(), wrapper: None, objects };
     let plan = ToolPlan { cxx, objects: vec!["/t/allocator.o".into()], rust: Some(rust), ..no_tools(spec) };
     let words: Vec<OsString> = arguments.split_whitespace().map(OsString::from).collect();
     let response = |file: &OsStr| (file == "/tmp/args").then(|| b"\"-shared\"\n\"a.o\"".to_vec());
@@ -41,16 +42,16 @@ fn line_with(cxx: Option<Compiler>, linker: RustLinker, users: Option<&str>, too
 fn objects_come_first_whatever_links() {
     assert_eq!(
         line(cc("cc"), None, Tool::Linker, "-static-pie a.o -lc"),
-        "cc -Wl,-z,stack-size=8388608 /t/allocator.o -static-pie a.o -lc"
+        "cc -Wl,-z,stack-size=8388608 /t/allocator.o /t/dates.o -static-pie a.o -lc"
     );
     assert_eq!(
         line(cc("cc"), Some("clang"), Tool::Linker, "-static-pie a.o"),
-        "clang -Wl,-z,stack-size=8388608 /t/allocator.o -static-pie a.o"
+        "clang -Wl,-z,stack-size=8388608 /t/allocator.o /t/dates.o -static-pie a.o"
     );
     let lld = RustLinker::Ld("/r/rust-lld".into(), vec!["-flavor".into(), "gnu".into()]);
     assert_eq!(
         line(lld, None, Tool::Ld, "-pie a.o"),
-        "/r/rust-lld -flavor gnu -z stack-size=8388608 /t/allocator.o -pie a.o"
+        "/r/rust-lld -flavor gnu -z stack-size=8388608 /t/allocator.o /t/dates.o -pie a.o"
     );
 }
 
@@ -58,15 +59,15 @@ fn objects_come_first_whatever_links() {
 fn lld_is_told_its_flavor_once() {
     assert_eq!(
         line(cc("cc"), Some("rust-lld"), Tool::Ld, "-flavor gnu -pie a.o"),
-        "rust-lld -flavor gnu -z stack-size=8388608 /t/allocator.o -pie a.o"
+        "rust-lld -flavor gnu -z stack-size=8388608 /t/allocator.o /t/dates.o -pie a.o"
     );
     assert_eq!(
         line(cc("cc"), Some("rust-lld"), Tool::Ld, "-pie a.o"),
-        "rust-lld -flavor gnu -z stack-size=8388608 /t/allocator.o -pie a.o"
+        "rust-lld -flavor gnu -z stack-size=8388608 /t/allocator.o /t/dates.o -pie a.o"
     );
     assert_eq!(
         line(cc("cc"), Some("/usr/bin/ld.lld"), Tool::Ld, "-pie a.o"),
-        "/usr/bin/ld.lld -z stack-size=8388608 /t/allocator.o -pie a.o"
+        "/usr/bin/ld.lld -z stack-size=8388608 /t/allocator.o /t/dates.o -pie a.o"
     );
 }
 
@@ -82,11 +83,11 @@ fn a_static_program_becomes_a_static_pie_where_rustc_knows_none() {
     let lld = RustLinker::Ld("ld.lld".into(), Vec::new());
     assert_eq!(
         line(lld, None, Tool::Ld, arguments),
-        "ld.lld -z stack-size=8388608 /t/allocator.o /s/rcrt1.o /s/crtbeginS.o a.o -static -pie --no-dynamic-linker -z text /s/crtendS.o"
+        "ld.lld -z stack-size=8388608 /t/allocator.o /t/dates.o /s/rcrt1.o /s/crtbeginS.o a.o -static -pie --no-dynamic-linker -z text /s/crtendS.o"
     );
     assert_eq!(
         line(cc("aarch64-linux-gnu-gcc"), None, Tool::Linker, &format!("{arguments} -no-pie")),
-        "aarch64-linux-gnu-gcc -Wl,-z,stack-size=8388608 /t/allocator.o /s/rcrt1.o /s/crtbeginS.o a.o -static-pie /s/crtendS.o"
+        "aarch64-linux-gnu-gcc -Wl,-z,stack-size=8388608 /t/allocator.o /t/dates.o /s/rcrt1.o /s/crtbeginS.o a.o -static-pie /s/crtendS.o"
     );
 }
 
@@ -94,7 +95,7 @@ fn a_static_program_becomes_a_static_pie_where_rustc_knows_none() {
 fn musls_wrapper_as_the_users_linker_is_told_what_a_static_pie_is() {
     assert_eq!(
         line(cc("cc"), Some("/usr/bin/musl-gcc"), Tool::Linker, "rcrt1.o a.o -static-pie"),
-        "/usr/bin/musl-gcc -Wl,-z,stack-size=8388608 /t/allocator.o rcrt1.o a.o -static -Wl,-pie,--no-dynamic-linker,-z,text"
+        "/usr/bin/musl-gcc -Wl,-z,stack-size=8388608 /t/allocator.o /t/dates.o rcrt1.o a.o -static -Wl,-pie,--no-dynamic-linker,-z,text"
     );
 }
 
@@ -102,10 +103,13 @@ fn musls_wrapper_as_the_users_linker_is_told_what_a_static_pie_is() {
 fn a_static_program_is_not_linked_with_gccs_shared_library() {
     assert_eq!(
         line(cc("cc"), None, Tool::Linker, "-static-pie a.o -lgcc_s -lc"),
-        "cc -Wl,-z,stack-size=8388608 /t/allocator.o -static-pie a.o -lc"
+        "cc -Wl,-z,stack-size=8388608 /t/allocator.o /t/dates.o -static-pie a.o -lc"
     );
     let lld = RustLinker::Ld("ld.lld".into(), Vec::new());
-    assert_eq!(line(lld, None, Tool::Ld, "-pie a.o -lgcc_s"), "ld.lld -z stack-size=8388608 /t/allocator.o -pie a.o");
+    assert_eq!(
+        line(lld, None, Tool::Ld, "-pie a.o -lgcc_s"),
+        "ld.lld -z stack-size=8388608 /t/allocator.o /t/dates.o -pie a.o"
+    );
     // A shared library may have it.
     assert_eq!(line(cc("cc"), None, Tool::Linker, "-shared a.o -lgcc_s"), "cc -shared a.o -lgcc_s");
 }
@@ -123,7 +127,7 @@ fn zig_is_told_the_linkage_and_not_what_rustc_thinks_of_it() {
     };
     assert_eq!(
         line(zig(), None, Tool::Linker, "a.o -static -no-pie -lgcc_s"),
-        "zig cc -target aarch64-linux-musl -static -pie /t/allocator.o a.o -lunwind"
+        "zig cc -target aarch64-linux-musl -static -pie /t/allocator.o /t/dates.o a.o -lunwind"
     );
 }
 
@@ -138,7 +142,7 @@ fn a_compiler_of_another_c_library_gets_start_files_libraries_and_an_unwinder() 
     });
     assert_eq!(
         line(foreign, None, Tool::Linker, "a.o -static-pie -lunwind -lc"),
-        "musl-gcc -static -nostdlib -Wl,--eh-frame-hdr -Wl,-pie,--no-dynamic-linker,-z,text /m/rcrt1.o -Wl,-z,stack-size=8388608 /t/allocator.o a.o \
+        "musl-gcc -static -nostdlib -Wl,--eh-frame-hdr -Wl,-pie,--no-dynamic-linker,-z,text /m/rcrt1.o -Wl,-z,stack-size=8388608 /t/allocator.o /t/dates.o a.o \
          -lc -lgcc_eh /m/crtn.o"
     );
 }
@@ -150,9 +154,12 @@ fn the_library_of_what_compiled_c_plus_plus_is_linked() {
     let of = |linker, line: &str| line_with(Some(zig.clone()), linker, None, Tool::Linker, line);
     assert_eq!(
         of(cc("cc"), "-static-pie -lstdc++ a.o liba.a -lc++ -lc"),
-        "cc -Wl,-z,stack-size=8388608 /t/allocator.o -static-pie a.o liba.a /z/libc++.a /z/libc++abi.a -lc"
+        "cc -Wl,-z,stack-size=8388608 /t/allocator.o /t/dates.o -static-pie a.o liba.a /z/libc++.a /z/libc++abi.a -lc"
     );
-    assert_eq!(of(cc("cc"), "-static-pie a.o -lc"), "cc -Wl,-z,stack-size=8388608 /t/allocator.o -static-pie a.o -lc");
+    assert_eq!(
+        of(cc("cc"), "-static-pie a.o -lc"),
+        "cc -Wl,-z,stack-size=8388608 /t/allocator.o /t/dates.o -static-pie a.o -lc"
+    );
     assert_eq!(of(cc("cc"), "-shared a.o -lc++"), "cc -shared a.o -lc++", "a procedural macro's");
     // zig finds its own.
     let line = of(RustLinker::Compiler(zig.clone()), "-static-pie a.o -lc++");
@@ -160,6 +167,6 @@ fn the_library_of_what_compiled_c_plus_plus_is_linked() {
     // gcc's C++ is linked with gcc's library.
     assert_eq!(
         line_with(None, cc("cc"), None, Tool::Linker, "a.o -lstdc++"),
-        "cc -Wl,-z,stack-size=8388608 /t/allocator.o a.o -lstdc++"
+        "cc -Wl,-z,stack-size=8388608 /t/allocator.o /t/dates.o a.o -lstdc++"
     );
 }

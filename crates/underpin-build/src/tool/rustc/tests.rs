@@ -6,7 +6,7 @@ const TRIPLE: &str = "x86_64-unknown-linux-musl";
 
 fn plan(linker: RustLinker, wrapper: Option<&str>) -> RustPlan {
     let flags = vec!["-Ctarget-feature=+crt-static".to_owned()];
-    RustPlan { triple: TRIPLE.to_owned(), linker, flags, wrapper: wrapper.map(Into::into) }
+    RustPlan { triple: TRIPLE.to_owned(), linker, flags, wrapper: wrapper.map(Into::into), objects: Vec::new() }
 }
 
 fn cc() -> RustLinker {

@@ -189,8 +189,11 @@ fn print(build: &BuildPlan, printed: Printed, screen: &mut Screen) -> anyhow::Re
             plan.exported().into_iter().for_each(|(name, value)| push(format!("export {name}={}", shell_word(value))));
         }
         Printed::Objects => {
-            let words = plan.tools.first_of_a_link(Dialect::Own);
-            push(words.iter().map(|word| shell_word(&word.to_string_lossy())).collect::<Vec<_>>().join(" "));
+            // For a link that is not known an archive has no place: what a program does not call is there, too.
+            let optional = plan.objects.iter().filter(|object| object.is_optional);
+            let optional = optional.map(|object| plan.folder.join(object.file_name()).into_os_string());
+            let words = plan.tools.first_of_a_link(Dialect::Own).into_iter().chain(optional);
+            push(words.map(|word| shell_word(&word.to_string_lossy())).collect::<Vec<_>>().join(" "));
         }
     }
     screen.show(&lines);
