@@ -3,6 +3,8 @@
  * the week and of the year as they were, where glibc's works them out. The rules are those of strftime(3) and strptime(3) and, where
  * they are silent, what glibc 2.36 does, which the tests compare with.
  *
+ * All functions of musl's strftime.o and wcsftime.o are here, or a program that calls the latter would have the former of musl.
+ *
  * What a time zone is called is musl's to say, by functions that are in a program if it has local time at all: the references are
  * weak, so that they are no reason to link them in. No table has a pointer, for a start would have to adjust it. */
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <wchar.h>
 
 static const char LETTERS[] = "aAbBcCdDeFgGhHIjklmMnNpPrRsStTuUvVwWxXyYzZ+%EOqQL:";
 static const char *const FLAGS[] = {"", "", "", "", "", "-", "_", "0", "^", "#", "_-", "^#", "0^", "E", "O", "5", "12", "_7", "03", "-4", "^9", "#8", "E4", "2O"};
@@ -65,6 +66,14 @@ written(unsigned long number)
   printf("%lu strftime [%s] room %zu of %d-%d-%d %d:%d:%d w%d y%d: %zu [", number, format, room, time.tm_year, time.tm_mon, time.tm_mday,
          time.tm_hour, time.tm_min, time.tm_sec, time.tm_wday, time.tm_yday, size);
   if (size) show(text);
+  printf("]\n");
+  /* A day or a month that there is not is "?", and nothing at all in glibc's wide letters. */
+  if (time.tm_wday < 0 || time.tm_wday > 6 || time.tm_mon < 0 || time.tm_mon > 11) return;
+  wchar_t wide[200], wide_format[64];
+  for (size_t at = 0; at < sizeof format / sizeof *format; at++) wide_format[at] = (unsigned char)format[at];
+  const size_t wide_size = wcsftime(wide, room, wide_format, &time);
+  printf("wide %zu [", wide_size);
+  for (size_t at = 0; at < wide_size; at++) printf("%d ", (int)wide[at]);
   printf("]\n");
 }
 

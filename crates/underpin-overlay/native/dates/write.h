@@ -1,8 +1,9 @@
 /* strftime. */
 
-/* Where the text goes; without a place it is only measured. One byte is kept for its end. */
+/* Where the text goes, in letters of one kind; without a place it is only measured. One letter is kept for its end. */
 typedef struct {
   char *at;
+  wchar_t *wide;
   size_t size, room;
   bool is_full;
 } Text;
@@ -25,11 +26,25 @@ has_room(Text *text, size_t size)
   return false;
 }
 
+/* What the conversions write are letters of ASCII. */
+static void
+set(Text *text, size_t at, char letter)
+{
+  if (text->at) text->at[at] = letter;
+  else if (text->wide) text->wide[at] = (unsigned char)letter;
+}
+
+static char
+letter_at(const Text *text, size_t at)
+{
+  return text->at ? text->at[at] : text->wide ? (char)text->wide[at] : 0;
+}
+
 static void
 repeat(Text *text, char letter, size_t count)
 {
   if (!has_room(text, count)) return;
-  for (size_t at = 0; text->at && at < count; at++) text->at[text->size + at] = letter;
+  for (size_t at = 0; at < count; at++) set(text, text->size + at, letter);
   text->size += count;
 }
 
@@ -41,9 +56,9 @@ put(Text *text, const Field *field, const char *letters, size_t size)
   const size_t more = width > size ? width - size : 0;
   if (!has_room(text, size + more)) return;
   repeat(text, field->pad == '0' ? '0' : ' ', more);
-  for (size_t at = 0; text->at && at < size; at++) {
+  for (size_t at = 0; at < size; at++) {
     const char letter = letters[at];
-    text->at[text->size + at] = field->is_lower ? lower(letter) : field->is_upper ? upper(letter) : letter;
+    set(text, text->size + at, field->is_lower ? lower(letter) : field->is_upper ? upper(letter) : letter);
   }
   text->size += size;
 }
@@ -109,7 +124,7 @@ put_all(Text *text, const Field *field, const char *format, const Time *time)
   repeat(text, field->pad == '0' ? '0' : ' ', more);
   const size_t start = text->size;
   write_time(text, format, time);
-  for (size_t at = start; text->at && field->is_upper && at < text->size; at++) text->at[at] = upper(text->at[at]);
+  for (size_t at = start; field->is_upper && at < text->size; at++) set(text, at, upper(letter_at(text, at)));
 }
 
 /* The days since the Monday of the first week of a year by ISO 8601, which has its first Thursday. */
@@ -319,3 +334,51 @@ strftime_l(char *restrict at, size_t room, const char *restrict format, const Ti
 /* musl's own name. */
 size_t __strftime_l(char *restrict at, size_t room, const char *restrict format, const Time *restrict time, void *locale)
   __attribute__((weak, alias("strftime_l")));
+
+/* A conversion in letters of ASCII, of which wide text has them; more than this is none that anybody means. */
+enum { CONVERSION = 40 };
+
+/* Copies a conversion: its sign, flags, width and modifier, and its letter. Returns how many letters that are; 0 if one of them is not
+ * of ASCII. */
+static size_t
+narrow(char *conversion, const wchar_t *format)
+{
+  size_t size = 0;
+  while (size < CONVERSION - 1 && format[size] > 0 && format[size] < 127) {
+    conversion[size] = (char)format[size];
+    size++;
+  }
+  conversion[size] = 0;
+  Field field;
+  const char *const letter = read_field(&field, conversion + 1);
+  if (!*letter && format[letter - conversion]) return 0;
+  size = (size_t)(letter - conversion) + (*letter != 0);
+  conversion[size] = 0;
+  return size;
+}
+
+size_t
+wcsftime(wchar_t *restrict at, size_t room, const wchar_t *restrict format, const Time *restrict time)
+{
+  Text text = {.wide = at, .room = room};
+  while (*format) {
+    char conversion[CONVERSION];
+    const size_t size = *format == '%' ? narrow(conversion, format) : 0;
+    if (size) write_time(&text, conversion, time);
+    else if (has_room(&text, 1)) at[text.size++] = *format;
+    format += size ? size : 1;
+  }
+  if (text.is_full || !room) return 0;
+  at[text.size] = 0;
+  return text.size;
+}
+
+size_t
+wcsftime_l(wchar_t *restrict at, size_t room, const wchar_t *restrict format, const Time *restrict time, void *locale)
+{
+  (void)locale;
+  return wcsftime(at, room, format, time);
+}
+
+size_t __wcsftime_l(wchar_t *restrict at, size_t room, const wchar_t *restrict format, const Time *restrict time, void *locale)
+  __attribute__((weak, alias("wcsftime_l")));
