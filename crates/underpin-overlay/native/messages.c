@@ -41,7 +41,10 @@ static const char ERRORS[] =
   "Not a XENIX named type file\0" "No XENIX semaphores available\0" "Is a named type file\0" "Remote I/O error\0"
   "Disk quota exceeded\0" "No medium found\0" "Wrong medium type\0" "Operation canceled\0" "Required key not available\0"
   "Key has expired\0" "Key has been revoked\0" "Key was rejected by service\0" "Owner died\0" "State not recoverable\0"
-  "Operation not possible due to RF-kill\0" "Memory page has hardware error\0";
+  "Operation not possible due to RF-kill\0" "Memory page has hardware error\0"
+  /* The beginning of musl's own list, and its text for a number that it does not know. Nothing here says them: in a program without
+   * symbols they are what shows whose functions the others are (`underpin check`, strings(1)). */
+  "Illegal byte sequence\0" "Domain error\0" "Result not representable\0" "No error information\0";
 
 /* From 1 on. */
 static const char SIGNALS[] =

@@ -220,7 +220,7 @@ const WORDS: &str = "#include <errno.h>\n#include <stdio.h>\n#include <time.h>\n
 
 #[test]
 fn errors_and_dates_have_glibcs_words_and_a_program_has_only_what_it_calls() {
-    need!("gcc", "musl-gcc", "nm");
+    need!("gcc", "musl-gcc", "nm", "strip");
     let dir = Fixture::new();
     dir.write("words.c", WORDS);
     dir.must("gcc", ["words.c", "-o", "on-glibc"]);
@@ -236,6 +236,10 @@ fn errors_and_dates_have_glibcs_words_and_a_program_has_only_what_it_calls() {
         let names = dir.must("nm", ["on-musl"]);
         let has = |name: &str| names.lines().any(|line| line.ends_with(&format!(" {name}")));
         assert!(has("strftime") && !has("getopt"), "{compiler}: {names}");
+        // The words of an error are what tells musl from others in a program without symbols.
+        dir.must("strip", ["on-musl"]);
+        let checked = Output::of(underpin(["check", "--expect", "static,musl", "on-musl"]).current_dir(dir.path()));
+        assert_eq!(checked.code, Some(0), "{compiler}: {}{}", checked.stdout, checked.stderr);
     }
 }
 
