@@ -123,7 +123,8 @@ fn a_stripped_program_too_small_to_show_its_c_library_is_told_by_its_note() {
     need!("musl-gcc", "readelf");
     let dir = Fixture::new();
     dir.write("tiny.c", "int main(void) { return 7; }\n");
-    let said = must(&dir, &["tiny.c", "--cc", "gcc", "--json", "--", "-s"]);
+    // The overlay has texts of musl's, by which any program with it is known.
+    let said = must(&dir, &["tiny.c", "--cc", "gcc", "--overlay", "off", "--json", "--", "-s"]);
     is_static_pie(&dir, &dir.join("tiny"));
     assert!(!dir.must("readelf", ["-SW", "tiny"]).contains(".symtab"), "it is not stripped");
     assert_eq!(Output::of(&mut Command::new(dir.join("tiny"))).code, Some(7));
