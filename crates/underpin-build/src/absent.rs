@@ -127,7 +127,7 @@ pub(crate) fn headers() -> Vec<MuslHeader> {
 
 /// musl's header of the name, and the others behind it: they may include it, and find its guard.
 fn including(name: &str, who: For, includes: &[&str]) -> String {
-    // The last line of `features.h` of this folder: what programs get of it, and no warning for `#include_next`.
+    // A system header may say `#include_next` without a warning; `features.h` defines what the conditions ask for.
     let mut text = format!("#pragma GCC system_header\n#include <features.h>\n#include_next <{name}>\n");
     let condition = who.condition();
     let lines = condition.map(|condition| format!("#if {condition}")).into_iter();

@@ -7,9 +7,10 @@ use crate::evidence::definitions;
 /// The most of a member's name, with the stroke that ends it.
 const NAME: usize = 16;
 
-/// The bytes of an archive with an index of its names (`/`, System V and GNU), without times and owners. An object whose names cannot
-/// be read is in no index, so no linker takes it.
-pub(crate) fn archive<'o>(objects: impl Iterator<Item = &'o LinkObject> + Clone) -> Vec<u8> {
+/// The bytes of an archive of the optional ones, with an index of their names (`/`, System V and GNU), without times and owners. An
+/// object whose names cannot be read is in no index, so no linker takes it.
+pub(crate) fn archive(objects: &[LinkObject]) -> Vec<u8> {
+    let objects = objects.iter().filter(|object| object.is_optional);
     let names: Vec<Vec<&[u8]>> = objects.clone().map(|object| definitions(&object.bytes).unwrap_or_default()).collect();
     let texts: usize = names.iter().flatten().map(|name| name.len() + 1).sum();
     let count = names.iter().map(Vec::len).sum::<usize>();
@@ -82,7 +83,7 @@ mod tests {
         let one = "int data = 3; static int inner(void) { return 4; } int first(void) { return data + inner(); }\n";
         let two = "__attribute__((weak)) int second(void) { return 5; }\n";
         let objects = [compiled(folder, "one", one), compiled(folder, "two", two), compiled(folder, "odd", "int odd;")];
-        std::fs::write(folder.join("ours.a"), archive(objects.iter())).unwrap();
+        std::fs::write(folder.join("ours.a"), archive(&objects)).unwrap();
         must(folder, "ar", &["rcsD", "ars.a", "one.o", "two.o", "odd.o"]);
         for question in [&["t"][..], &["p"]] {
             let of = |file: &str| must(folder, "ar", &[question, &[file]].concat());

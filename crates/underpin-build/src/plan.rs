@@ -190,7 +190,7 @@ impl Plan {
             write(&self.folder.join(object.file_name()), &object.bytes)?;
         }
         if let Some(path) = &self.tools.archive {
-            write(path, &archive(self.objects.iter().filter(|object| object.is_optional)))?;
+            write(path, &archive(&self.objects))?;
         }
         if let (Some(path), Some(text)) = (&self.tools.layout, &self.layout) {
             write(path, text.as_bytes())?;

@@ -75,8 +75,7 @@ impl Kit {
         let steps = support(&toolchain, folder, &names);
         let sources = if toolchain.support { vec![("find_object.c", SUPPORT_SOURCE)] } else { Vec::new() };
         let headers = if spec.libc == CLibrary::Musl { absent::headers() } else { Vec::new() };
-        let archive =
-            plan.archive.is_some().then(|| (ARCHIVE, archive(objects.iter().filter(|object| object.is_optional))));
+        let archive = plan.archive.is_some().then(|| (ARCHIVE, archive(&objects)));
         Ok(Kit { tools: plan.marked(folder), toolchain, objects, archive, claims, steps, sources, headers })
     }
 

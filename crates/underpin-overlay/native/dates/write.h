@@ -28,7 +28,7 @@ has_room(Text *text, size_t size)
 
 /* What the conversions write are letters of ASCII. */
 static void
-set(Text *text, size_t at, char letter)
+set(const Text *text, size_t at, char letter)
 {
   if (text->at) text->at[at] = letter;
   else if (text->wide) text->wide[at] = (unsigned char)letter;
@@ -313,14 +313,21 @@ write_time(Text *text, const char *format, const Time *time)
   }
 }
 
+/* Ends the text. Returns its length; 0 if it had no room. */
+static size_t
+finished(const Text *text)
+{
+  if (text->is_full || !text->room) return 0;
+  set(text, text->size, 0);
+  return text->size;
+}
+
 size_t
 strftime(char *restrict at, size_t room, const char *restrict format, const Time *restrict time)
 {
   Text text = {.at = at, .room = room};
   write_time(&text, format, time);
-  if (text.is_full || !room) return 0;
-  at[text.size] = 0;
-  return text.size;
+  return finished(&text);
 }
 
 /* musl has no other locale. */
@@ -368,9 +375,7 @@ wcsftime(wchar_t *restrict at, size_t room, const wchar_t *restrict format, cons
     else if (has_room(&text, 1)) at[text.size++] = *format;
     format += size ? size : 1;
   }
-  if (text.is_full || !room) return 0;
-  at[text.size] = 0;
-  return text.size;
+  return finished(&text);
 }
 
 size_t
