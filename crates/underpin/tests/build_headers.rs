@@ -4,11 +4,12 @@
 
 mod common;
 
+use common::building::{self, must};
 use common::underpin;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use underpin_test_support::{Fixture, Output, need, skip, zigs};
+use underpin_test_support::{Fixture, Output, need, zigs};
 
 /// Lists and queues through random changes, with macros of `sys/cdefs.h` around its declarations.
 const QUEUE: &str = include_str!("headers/queue.c");
@@ -160,9 +161,6 @@ fn names_of_another_header_and_the_two_basenames_are_those_of_glibc() {
                return (char*)path + 1; }\nint main(void) { return puts(basename(\"a/b\")) < 0; }\n";
     dir.write("own.c", own);
     let zigs = zigs();
-    if zigs.is_empty() {
-        skip("not every release of zig is below target/zig");
-    }
     let compilers = [("gcc", None), ("clang", None)].into_iter().chain(zigs.iter().map(|zig| ("zig", Some(zig))));
     for (compiler, zig) in compilers {
         for (file, judge) in [("base.c", "gcc"), ("own.c", "gcc"), ("base.cpp", "g++")] {
@@ -243,14 +241,32 @@ fn errors_and_dates_have_glibcs_words_and_a_program_has_only_what_it_calls() {
     }
 }
 
+/// A search in a part of a text, as git asks of every C library.
+const PART: &str = "#include <regex.h>\n#include <stdio.h>\nint main(void) {\n#ifdef REG_STARTEND\n  regex_t word;\n  \
+                    regmatch_t found = {4, 9};\n  if (regcomp(&word, \"[a-z]+\", REG_EXTENDED)) return 1;\n  \
+                    const int none = regexec(&word, \"one two three\", 1, &found, REG_STARTEND);\n  \
+                    printf(\"%d %d %d\\n\", none, (int)found.rm_so, (int)found.rm_eo);\n#else\n  puts(\"no part\");\n#endif\n  return 0;\n}\n";
+
+/// musl's own regexec would search the whole text: the flag is there only with the overlay's.
+#[test]
+fn a_part_of_a_text_is_searched_where_the_overlay_does_it() {
+    need!("gcc", "musl-gcc");
+    let dir = Fixture::new();
+    dir.write("part.c", PART);
+    dir.must("gcc", ["part.c", "-o", "on-glibc"]);
+    let says = |file: &str| Output::of(&mut dir.command(dir.join(file))).stdout;
+    assert_eq!(says("on-glibc"), "0 4 7\n");
+    let zigs = zigs();
+    let compilers = [("gcc", None)].into_iter().chain(zigs.iter().map(|zig| ("zig", Some(zig))));
+    for (compiler, zig) in compilers {
+        for (overlay, answer) in [("on", "0 4 7\n"), ("off", "no part\n")] {
+            build(&dir, zig, &["part.c", "--cc", compiler, "--overlay", overlay, "-o", "on-musl", "--force"]);
+            assert_eq!(says("on-musl"), answer, "{compiler}, overlay {overlay}");
+        }
+    }
+}
+
 /// Builds by `underpin build`, and ends if it does not.
 fn build(dir: &Fixture, zig: Option<&PathBuf>, words: &[&str]) {
-    let others = std::env::var_os("PATH").unwrap_or_default();
-    let path = zig.and_then(|zig| zig.parent()).map(Path::to_owned).into_iter().chain(std::env::split_paths(&others));
-    let mut command = underpin([&["build", "--malloc", "system"], words].concat());
-    // zig compiles its C libraries once, for all tests.
-    command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("zig"));
-    command.current_dir(dir.path()).env("PATH", std::env::join_paths(path).unwrap());
-    let built = Output::of(&mut command);
-    assert_eq!(built.code, Some(0), "{words:?}: {}{}", built.stdout, built.stderr);
+    must(building::build(dir, zig.map(PathBuf::as_path), &[&["--malloc", "system"], words].concat()));
 }

@@ -5,34 +5,12 @@
 
 mod common;
 
-use common::underpin;
-use std::path::{Path, PathBuf};
-use underpin_test_support::{Fixture, Output, need, skip, zigs};
+use common::building::{build, must};
+use underpin_test_support::{Fixture, Output, need, zigs};
 
 /// C of before 1989, without what may be wrong.
 const OLD: &str = include_str!("sources/old.c");
 const REMOVED: &str = include_str!("sources/removed.cpp");
-
-/// Builds by `underpin build`, and ends if it does not.
-fn build(dir: &Fixture, zig: &Path, words: &[&str]) -> String {
-    let others = std::env::var_os("PATH").unwrap_or_default();
-    let path = std::iter::once(zig.parent().unwrap().to_owned()).chain(std::env::split_paths(&others));
-    let mut command = underpin([&["build"], words].concat());
-    // zig compiles its C libraries once, for all tests.
-    command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("zig"));
-    command.current_dir(dir.path()).env("PATH", std::env::join_paths(path).unwrap());
-    let built = Output::of(&mut command);
-    assert_eq!(built.code, Some(0), "{words:?}: {}{}", built.stdout, built.stderr);
-    built.stdout
-}
-
-fn a_zig() -> Option<PathBuf> {
-    let zig = zigs().into_iter().next();
-    if zig.is_none() {
-        skip("not every release of zig is below target/zig");
-    }
-    zig
-}
 
 fn says(dir: &Fixture, file: &str) -> String {
     Output::of(&mut dir.command(dir.join(file))).stdout
@@ -41,14 +19,14 @@ fn says(dir: &Fixture, file: &str) -> String {
 #[test]
 fn names_that_newer_standards_removed_are_there_as_they_are_for_gcc() {
     need!("g++");
-    let Some(zig) = a_zig() else { return };
+    let Some(zig) = zigs().into_iter().next() else { return };
     let dir = Fixture::new();
     dir.write("removed.cpp", REMOVED);
     dir.must("g++", ["-w", "removed.cpp", "-o", "by-gcc"]);
     let judge = says(&dir, "by-gcc");
     assert!(judge.starts_with("3 1 "), "{judge}");
     for standard in ["-O1", "-std=c++11", "-std=c++20"] {
-        build(&dir, &zig, &["removed.cpp", "--cc", "zig", "-o", "by-zig", "--force", "--", "-w", standard]);
+        must(build(&dir, Some(&zig), &["removed.cpp", "--cc", "zig", "-o", "by-zig", "--force", "--", "-w", standard]));
         assert_eq!(says(&dir, "by-zig"), judge, "{standard}");
     }
 }
@@ -56,7 +34,7 @@ fn names_that_newer_standards_removed_are_there_as_they_are_for_gcc() {
 #[test]
 fn old_c_is_taken_as_gcc_took_it() {
     need!("gcc");
-    let Some(zig) = a_zig() else { return };
+    let Some(zig) = zigs().into_iter().next() else { return };
     let dir = Fixture::new();
     dir.write("old.c", OLD);
     // As it did before release 14.
@@ -64,7 +42,7 @@ fn old_c_is_taken_as_gcc_took_it() {
     let judge = says(&dir, "by-gcc");
     assert!(judge.starts_with("3 3 "), "{judge}");
     for standard in ["-O2", "-std=gnu89"] {
-        build(&dir, &zig, &["old.c", "--cc", "zig", "-o", "by-zig", "--force", "--", "-w", standard]);
+        must(build(&dir, Some(&zig), &["old.c", "--cc", "zig", "-o", "by-zig", "--force", "--", "-w", standard]));
         assert_eq!(says(&dir, "by-zig"), judge, "{standard}");
     }
 }
@@ -72,7 +50,7 @@ fn old_c_is_taken_as_gcc_took_it() {
 #[test]
 fn debugging_information_of_a_project_is_there_if_it_asks_for_it() {
     need!("readelf");
-    let Some(zig) = a_zig() else { return };
+    let Some(zig) = zigs().into_iter().next() else { return };
     let dir = Fixture::new();
     for (folder, word) in [("with", "-g"), ("without", "-Wall")] {
         dir.write(format!("{folder}/program.c"), "int main(void) { return 0; }\n");
@@ -81,7 +59,9 @@ fn debugging_information_of_a_project_is_there_if_it_asks_for_it() {
         dir.write(format!("{folder}/Makefile"), rule);
     }
     for (folder, there) in [("with", true), ("without", false)] {
-        let said = build(&dir, &zig, &[folder, "--cc", "zig", "-o", "made", "--force", "--json"]);
+        let said =
+            Output::of(&mut build(&dir, Some(&zig), &[folder, "--cc", "zig", "-o", "made", "--force", "--json"]))
+                .stdout;
         let document: serde_json::Value = serde_json::from_str(&said).unwrap();
         let sections = dir.must("readelf", ["-SW", "made"]);
         let sizes = sections.lines().filter_map(|line| line.split_once(" .debug_")?.1.split_whitespace().nth(4));
@@ -116,13 +96,17 @@ int main(void) {
 #[test]
 fn a_level_of_optimisation_means_what_it_means_to_gcc() {
     need!("gcc");
-    let Some(zig) = a_zig() else { return };
+    let Some(zig) = zigs().into_iter().next() else { return };
     let dir = Fixture::new();
     dir.write("levels.c", LEVELS);
     for level in ["-O0", "-O", "-O1", "-O2", "-O3", "-Os", "-Oz", "-Og", "-Ofast", "-O3 -O0", "-O2 -DNDEBUG"] {
         let words: Vec<&str> = ["-Wall", "-Werror"].into_iter().chain(level.split(' ')).collect();
         dir.must("gcc", ["levels.c", "-o", "by-gcc", "-w"].iter().chain(&words));
-        build(&dir, &zig, &[&["levels.c", "--cc", "zig", "-o", "by-zig", "--force", "--"], &words[..]].concat());
+        must(build(
+            &dir,
+            Some(&zig),
+            &[&["levels.c", "--cc", "zig", "-o", "by-zig", "--force", "--"], &words[..]].concat(),
+        ));
         assert_eq!(says(&dir, "by-zig"), says(&dir, "by-gcc"), "{level}");
     }
 }
@@ -130,7 +114,7 @@ fn a_level_of_optimisation_means_what_it_means_to_gcc() {
 #[test]
 fn a_folder_of_this_machines_own_headers_or_libraries_is_passed_over() {
     need!("musl-gcc", "clang", "ld.lld");
-    let Some(zig) = a_zig() else { return };
+    let Some(zig) = zigs().into_iter().next() else { return };
     let dir = Fixture::new();
     let source = "#include <stdio.h>\n#ifdef __GLIBC__\n#error these are the headers of another C library\n#endif\n\
                   int main(void) { return puts(\"so\") < 0; }\n";
@@ -138,7 +122,7 @@ fn a_folder_of_this_machines_own_headers_or_libraries_is_passed_over() {
     for compiler in ["gcc", "clang", "zig"] {
         for folder in [&["-I/usr/include", "-L/usr/lib/x86_64-linux-gnu"][..], &["-isystem", "/usr/include"]] {
             let words = ["program.c", "--cc", compiler, "-o", "made", "--force", "--"];
-            build(&dir, &zig, &[&words[..], folder].concat());
+            must(build(&dir, Some(&zig), &[&words[..], folder].concat()));
             assert_eq!(says(&dir, "made"), "so\n", "{compiler} {folder:?}");
         }
     }

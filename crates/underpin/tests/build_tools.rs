@@ -5,6 +5,7 @@
 
 mod common;
 
+use common::building::{build, must};
 use common::underpin;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -67,30 +68,6 @@ fn main() {
 /// e to the square root of two.
 const SAID: &str = "4.1133\n";
 
-fn build(dir: &Fixture, zig: Option<&Path>, arguments: &[&str]) -> Command {
-    let mut command = underpin([&["build"], arguments].concat());
-    command.current_dir(dir.path()).env("XDG_CACHE_HOME", dir.join("cache"));
-    for name in
-        ["RUSTC_WRAPPER", "RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_TARGET_DIR", "RUSTC", "CARGO_BUILD_TARGET"]
-    {
-        command.env_remove(name);
-    }
-    if let Some(zig) = zig {
-        // zig compiles its C libraries once, for all tests.
-        command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("zig"));
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let path = std::iter::once(zig.parent().unwrap().to_owned()).chain(std::env::split_paths(&path));
-        command.env("PATH", std::env::join_paths(path).unwrap());
-    }
-    command
-}
-
-fn must(mut command: Command) -> String {
-    let output = Output::of(&mut command);
-    assert_eq!(output.code, Some(0), "{command:?}\n{}{}", output.stdout, output.stderr);
-    format!("{}{}", output.stdout, output.stderr)
-}
-
 fn says(command: &mut Command) -> String {
     let output = Output::of(command);
     assert_eq!(output.code, Some(0), "{command:?}: {}{}", output.stdout, output.stderr);
@@ -112,15 +89,6 @@ fn has_target(triple: &str) -> bool {
         skip_without_target(triple);
     }
     there
-}
-
-/// The releases of zig that the tests use; the test is skipped if one is missing.
-fn every_zig() -> Vec<PathBuf> {
-    let zigs = zigs();
-    if zigs.is_empty() {
-        skip("not every release of zig is below target/zig");
-    }
-    zigs
 }
 
 /// It names musl's loader, and no library but musl.
@@ -156,7 +124,7 @@ fn zig_links_dynamic_programs_for_musl_of_c_and_rust() {
     if !has_target(MUSL) {
         return;
     }
-    for zig in every_zig() {
+    for zig in zigs() {
         let dir = Fixture::new();
         dir.write("c.c", C);
         project(&dir, RUST);
@@ -212,7 +180,7 @@ const OF_MAKEFILES: &[&str] = &[
 #[test]
 fn linker_options_that_make_no_other_program_stop_no_build_by_zig() {
     need!("cc");
-    for zig in every_zig() {
+    for zig in zigs() {
         let dir = Fixture::new();
         dir.write("c.c", "int main(void) { return 7; }\n");
         dir.write("list", "{ main; };\n");
@@ -240,7 +208,7 @@ fn assembly_is_built_where_warnings_are_errors() {
     };
     built(None, "clang", "static-pie");
     built(None, "clang", "static");
-    for zig in every_zig() {
+    for zig in zigs() {
         built(Some(&zig), "zig", "static-pie");
     }
 }
@@ -257,7 +225,7 @@ fn a_thread_has_the_stack_that_it_has_on_glibc() {
     dir.write("deep.c", DEEP);
     dir.must("gcc", ["-pthread", "-w", "deep.c", "-o", "on-glibc"]);
     assert_eq!(Output::of(&mut Command::new(dir.join("on-glibc"))).code, Some(0));
-    let zigs = every_zig();
+    let zigs = zigs();
     let compilers =
         [("gcc", None), ("clang", None)].into_iter().chain(zigs.iter().map(|zig| ("zig", Some(zig.as_path()))));
     for (compiler, zig) in compilers {
@@ -299,7 +267,7 @@ fn the_malloc_of_zigs_musl_is_named_and_little_memory_means_musls() {
         "#include <stdlib.h>\nchar *volatile copy;\nint main(int count, char **words) {\n  copy = malloc(count * 9);\n  \
                       copy[0] = words[0][0];\n  char is = copy[0];\n  free(copy);\n  return is == 0;\n}\n",
     );
-    for zig in every_zig() {
+    for zig in zigs() {
         let version = Output::of(Command::new(&zig).arg("version")).stdout;
         let is_musls = version.starts_with("0.15.");
         let of = |words: &[&str]| {
@@ -346,7 +314,7 @@ fn names_for_large_files_are_declared_on_musl_as_on_glibc() {
     dir.write("p/Makefile", "c: cpp.txt\n\t$(CXX) $(STRICT) -x c++ -c cpp.txt\n\t$(CC) cpp.o -o c\n");
     let [_, words @ ..] = strict;
     let words = format!("STRICT={}", words.join(" "));
-    for zig in every_zig() {
+    for zig in zigs() {
         built(Some(&zig), "c.c", "zig");
         let of = ["p", "--cc", "zig", "--malloc", "system", "-o", "out", "--force", "--", &words];
         must(build(&dir, Some(&zig), &of));
@@ -371,7 +339,7 @@ fn zig_takes_functions_for_other_processors_and_uses_their_instructions_nowhere_
     if std::env::consts::ARCH != "x86_64" {
         return skip("the vectors are those of x86-64");
     }
-    for (at, zig) in every_zig().iter().enumerate() {
+    for (at, zig) in zigs().iter().enumerate() {
         let dir = Fixture::new();
         dir.write("p/c.c", VECTORS);
         // At the link zig compiles its C library anew for each -march and -mtune.
@@ -420,7 +388,7 @@ fn starts_on_2_17(file: &Path) {
 fn no_program_asks_for_a_newer_glibc_than_its_floor() {
     need!("cargo", "readelf");
     let dir = Fixture::new();
-    let Some(zig) = every_zig().into_iter().next() else { return };
+    let Some(zig) = zigs().into_iter().next() else { return };
     dir.write("c.c", C);
     dir.write("cxx.cc", CXX);
     project(&dir, RUST);
@@ -439,7 +407,7 @@ fn no_program_asks_for_a_newer_glibc_than_its_floor() {
 #[test]
 fn a_build_for_riscv_runs_and_says_that_musls_own_malloc_serves_it() {
     need!("qemu-riscv64", "readelf");
-    let Some(zig) = every_zig().into_iter().next() else { return };
+    let Some(zig) = zigs().into_iter().next() else { return };
     let dir = Fixture::new();
     dir.write("c.c", C);
     let said = must(build(&dir, Some(&zig), &["c.c", "--target", "riscv64"]));
@@ -457,7 +425,7 @@ fn a_build_for_riscv_runs_and_says_that_musls_own_malloc_serves_it() {
 #[test]
 fn libraries_that_meson_does_not_install_are_linked_by_zig() {
     need!("meson", "ninja", "readelf");
-    for zig in every_zig() {
+    for zig in zigs() {
         let dir = Fixture::new();
         // meson makes a thin archive of such a library, where the archiver knows of them.
         let text = "project('prog', 'c')\ninner = static_library('inner', 'inner.c')\n\
@@ -474,7 +442,7 @@ fn libraries_that_meson_does_not_install_are_linked_by_zig() {
 
 #[test]
 fn one_call_of_zig_compiles_several_sources_into_an_object_each() {
-    let Some(zig) = every_zig().into_iter().next() else { return };
+    let Some(zig) = zigs().into_iter().next() else { return };
     let dir = Fixture::new();
     dir.write("several/one.c", "int one(void) { return 1; }\n");
     dir.write("several/two.c", "int two(void) { return 2; }\n");
@@ -525,7 +493,7 @@ fn cxx_project(dir: &Fixture) {
 #[test]
 fn c_plus_plus_in_a_crate_is_linked_with_the_library_of_its_compiler() {
     need!("cargo", "readelf");
-    let Some(zig) = every_zig().into_iter().next().filter(|_| has_target(MUSL)) else { return };
+    let Some(zig) = zigs().into_iter().next().filter(|_| has_target(MUSL)) else { return };
     let dir = Fixture::new();
     cxx_project(&dir);
     must(build(&dir, Some(&zig), &["tried", "-o", "made"]));

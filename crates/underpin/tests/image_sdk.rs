@@ -141,7 +141,7 @@ fn cargo_builds_with_a_moved_sdk_by_its_configuration_alone() {
     if !cfg!(target_arch = "x86_64") || !Path::new(targets.trim()).is_dir() {
         return underpin_test_support::skip_without_target(triple);
     }
-    let Some(zig) = zigs().into_iter().next() else { return skip("not every release of zig is below target/zig") };
+    let Some(zig) = zigs().into_iter().next() else { return };
     // zig has its own musl, and static programs need no loader: nothing is fetched.
     let arguments = ["--target", "qemu-x86_64", "--libc", "musl", "--toolchain", "zig", "--offline"];
     let Some(sdk) = Sdk::new(&arguments, Some(&zig)) else { return };

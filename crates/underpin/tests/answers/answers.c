@@ -51,6 +51,8 @@ dates(void)
     printf("strftime %s: %s\n", formats[at], text);
   }
   printf("the zone of gmtime: %s\n", time->tm_zone);
+  strftime(text, sizeof text, "%Z %z", time);
+  printf("the zone written: %s\n", text);
   wchar_t wide[40] = L"";
   wcsftime(wide, 40, L"%l %P", time);
   printf("wcsftime: %ls\n", wide);

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "every test file takes what it needs")]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
 
+pub mod building;
 pub mod libraries;
 
 use std::ffi::OsStr;
