@@ -1,5 +1,6 @@
 //! Writes the objects to link in for this processor into a folder: `ALLOCATOR-GOAL.o`, `takeover.o`, `glibc-static.o`,
-//! `overlay.o`, `numbers.o`, `random.o`, `stacks.o`, `options.o`, `dates.o` and `messages.o`. For `cargo xtask bench broker` and for trying them by hand.
+//! `overlay.o`, `numbers.o`, `random.o`, `stacks.o`, and the other objects of the overlay by their names.
+//! For `cargo xtask bench broker` and for trying them by hand.
 
 use std::env;
 use std::error::Error;
@@ -26,6 +27,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     fs::write(folder.join("stacks.o"), underpin_overlay::stacks(processor)?.bytes)?;
     fs::write(folder.join("options.o"), underpin_overlay::options(processor)?.bytes)?;
     fs::write(folder.join("dates.o"), underpin_overlay::dates(processor)?.bytes)?;
+    fs::write(folder.join("regex.o"), underpin_overlay::regex(processor)?.bytes)?;
+    fs::write(folder.join("sequences.o"), underpin_overlay::sequences(processor)?.bytes)?;
+    fs::write(folder.join("universal.o"), underpin_overlay::universal(processor)?.bytes)?;
     fs::write(folder.join("messages.o"), underpin_overlay::messages(processor)?.bytes)?;
     Ok(())
 }

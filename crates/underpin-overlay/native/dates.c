@@ -5,8 +5,7 @@
  *
  * All functions of musl's strftime.o and wcsftime.o are here, or a program that calls the latter would have the former of musl.
  *
- * What a time zone is called is musl's to say, by functions that are in a program if it has local time at all: the references are
- * weak, so that they are no reason to link them in. No table has a pointer, for a start would have to adjust it. */
+ * What a time zone is called is musl's to say. No table has a pointer, for a start would have to adjust it. */
 
 #ifdef OVERLAY_REPLACES
 
@@ -14,24 +13,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* musl's struct tm. */
-typedef struct {
-  int second, minute, hour, day, month, year, weekday, yearday, summer;
-  long offset;
-  const char *zone;
-} Time;
+#include "dates/time.h"
 
-/* (src/time/__tz.c, src/time/__secs_to_tm.c) */
+extern void tzset(void);
+extern char *tzname[2];
+extern Time *localtime_r(const long long *restrict seconds, Time *restrict into);
+/* Of the member that has tzset (src/time/__tz.c). */
 extern const char *__tm_to_tzname(const Time *time) __attribute__((weak, visibility("hidden")));
-extern void __secs_to_zone(long long seconds, int is_local, int *summer, long *offset, long *other, const char **zone)
-  __attribute__((weak, visibility("hidden")));
-extern int __secs_to_tm(long long seconds, Time *time) __attribute__((weak, visibility("hidden")));
-extern void tzset(void) __attribute__((weak));
-extern char *tzname[2] __attribute__((weak));
+/* (universal.c) */
+extern const char __underpin_zone[] __attribute__((weak));
 
 static const char DAYS[] = "Sunday\0Monday\0Tuesday\0Wednesday\0Thursday\0Friday\0Saturday\0";
 static const char MONTHS[] = "January\0February\0March\0April\0May\0June\0July\0August\0September\0October\0November\0December\0";
-enum { WEEK = 7, YEAR = 12, SHORT = 3, BASE = 1900 };
+enum { WEEK = 7, YEAR = 12, SHORT = 3 };
 
 static size_t
 length(const char *text)

@@ -1,6 +1,6 @@
 //! String functions in place of musl's, whose own cost a static program a third of its speed: copying, comparing and searching
 //! on x86-64 (SSE2, AVX2 or AVX-512, chosen at the 64th call that wants to know) and aarch64 (NEON). With them come `qsort`, `strtod`, `strtof`,
-//! `strtold`, `getopt`, `strftime`, `strptime` and `strerror`.
+//! `strtold`, `getopt`, `strftime`, `strptime`, `regcomp`, `regexec`, `rand`, `gmtime` and `strerror`.
 //!
 //! A program of this workspace gets them by naming the crate (`use underpin_overlay as _;`): the linker finds the names here
 //! before it comes to the C library. With glibc, whose functions choose by processor, nothing is replaced. For programs of
@@ -96,6 +96,33 @@ pub fn options(processor: &str) -> Result<&'static OverlayObject, &'static str> 
 /// As for [`object()`].
 pub fn dates(processor: &str) -> Result<&'static OverlayObject, &'static str> {
     of(&objects::DATES, processor)
+}
+
+/// `regcomp`, `regexec`, `regfree` and `regerror` with glibc's answers, for static programs on musl: a separate object, as for
+/// [`random()`]. Searches are by an automaton, in time that is linear in the text where there are no back-references.
+///
+/// # Errors
+/// As for [`object()`].
+pub fn regex(processor: &str) -> Result<&'static OverlayObject, &'static str> {
+    of(&objects::REGEX, processor)
+}
+
+/// `rand`, `random` and their relatives with glibc's sequences, for static programs on musl: a separate object, as for [`random()`], which
+/// is of another function.
+///
+/// # Errors
+/// As for [`object()`].
+pub fn sequences(processor: &str) -> Result<&'static OverlayObject, &'static str> {
+    of(&objects::SEQUENCES, processor)
+}
+
+/// `gmtime`, `gmtime_r` and `timegm` with glibc's name of universal time, for static programs on musl: a separate object, as for
+/// [`random()`]. [`dates()`] writes that name.
+///
+/// # Errors
+/// As for [`object()`].
+pub fn universal(processor: &str) -> Result<&'static OverlayObject, &'static str> {
+    of(&objects::UNIVERSAL, processor)
 }
 
 /// `strerror` and its relatives with glibc's words, for static programs on musl: a separate object, as for [`random()`]. The C library

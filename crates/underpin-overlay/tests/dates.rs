@@ -37,18 +37,19 @@ fn dates_are_written_and_read_as_on_glibc() {
     assert!(says(&dir, dir.join("musls-own")) != judge);
 }
 
-/// The references to musl's zones are weak: without one of its functions of local time in the program there is no zone to name, and
-/// none is made up.
+/// A time that the program made itself has the zone that it would have on glibc.
 #[test]
-fn a_program_without_local_time_links_and_names_no_zone() {
-    need!("musl-gcc");
+fn a_program_without_local_time_has_the_zone_of_glibc() {
+    need!("gcc", "musl-gcc");
     let dir = Fixture::new();
     let object = object(&dir);
-    let program = "#include <stdio.h>\n#include <time.h>\nint main(void) {\n  struct tm time = {.tm_mday = 1};\n  char text[40];\n  \
-                   strftime(text, sizeof text, \"[%Z] %F %l%P\", &time);\n  printf(\"%s %d\", text, !strptime(\"5\", \"%s\", &time));\n  \
-                   return 0;\n}\n";
+    let program = "#include <stdio.h>\n#include <time.h>\nint main(void) {\n  struct tm time = {.tm_mday = 1}, read = {0};\n  char text[40];\n  \
+                   strftime(text, sizeof text, \"[%Z] %F %l%P\", &time);\n  printf(\"%s %d\", text, !strptime(\"5\", \"%s\", &read));\n  \
+                   printf(\" %d-%d %d:%d\", read.tm_year, read.tm_mday, read.tm_hour, read.tm_min);\n  return 0;\n}\n";
     dir.write("none.c", program);
-    dir.musl_cc(["-D_GNU_SOURCE", "-static", &object, "none.c", "-o", "none"]);
-    let output = Output::of(&mut dir.command(dir.join("none")));
-    assert_eq!((output.code, output.stdout.as_str()), (Some(0), "[] 1900-01-01 12am 1"));
+    dir.must("gcc", ["-D_GNU_SOURCE", "none.c", "-o", "on-glibc"]);
+    dir.musl_cc(["-D_GNU_SOURCE", "-static", &object, "none.c", "-o", "on-musl"]);
+    let says = |file: &str| Output::of(dir.command(dir.join(file)).env("TZ", "ABC3:30")).stdout;
+    assert_eq!(says("on-glibc"), "[ABC] 1900-01-01 12am 0 69-31 20:30");
+    assert_eq!(says("on-musl"), says("on-glibc"));
 }

@@ -22,12 +22,6 @@ const PAGE: &str = "suite";
 const WHY: &str = "
 What is known of the rows that stay slower:
 
-- `regex-search-1`: musl's matcher (TRE) follows all states of the expression at once, byte by byte, at about 50 ns each, \
-  however the text ends. glibc's builds a deterministic automaton as it goes, which is faster where the match is found, and begins \
-  again at each byte where there is none: the row's expression, `(a|b|c)*d*b`, over 1, 4 and 16 KiB of `a` without a `b` took \
-  glibc 1.5, 59 and 982 ms, and musl 0.03, 0.14 and 0.8 ms (2026-11-24). That is why no other engine is linked in its place.
-- `regex-compile`: 0.9 of the instructions are TRE's own, which makes a tree, tags and an automaton of the expression: 34,000 for \
-  one compilation, glibc's 26,000 with its malloc (callgrind, 2026-11-24).
 - `malloc-sparse` and `malloc-bubble`: 1.5 % is mimalloc's own (by `MIMALLOC_PURGE_DELAY=-1`), 2 % are 4 of 39 MiB that go back \
   while the rows run. All that was free, 11 MiB, took 5 %.
 - `thread-create-serial1`: 2,500 threads that nobody waits for. Creations and ends meet at musl's lock of its list of threads: with \

@@ -77,13 +77,11 @@ half_of_day(Parse *parsed)
 static bool
 seconds(Parse *parsed)
 {
-  if (!is_digit(*parsed->at) || !__secs_to_zone || !__secs_to_tm) return false;
+  if (!is_digit(*parsed->at)) return false;
   unsigned long long value = 0;
   for (; is_digit(*parsed->at); parsed->at++) value = value * 10 + (unsigned long long)(*parsed->at - '0');
-  Time *const time = parsed->time;
   const long long since = (long long)value;
-  __secs_to_zone(since, 0, &time->summer, &time->offset, NULL, &time->zone);
-  return !__secs_to_tm(since + time->offset, time);
+  return localtime_r(&since, parsed->time);
 }
 
 /* Z, +hh, +hhmm or +hh:mm. */

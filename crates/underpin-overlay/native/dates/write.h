@@ -170,8 +170,9 @@ seconds_of(const Time *time)
 static const char *
 zone_of(const Time *time)
 {
+  if (time->zone && time->zone == __underpin_zone) return time->zone;
   const char *const zone = __tm_to_tzname ? __tm_to_tzname(time) : "";
-  if (*zone || time->summer < 0 || !tzset || !tzname) return zone;
+  if (*zone || time->summer < 0) return zone;
   tzset();
   return tzname[time->summer != 0];
 }
