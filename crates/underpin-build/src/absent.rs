@@ -2,8 +2,9 @@
 //! headers. Whole headers come behind all others, so that a project's own and those of its libraries are found first; what a header
 //! of musl's own leaves out comes before that one.
 
-use crate::BuildError;
+use crate::evidence::definitions;
 use crate::work;
+use crate::{BuildError, LinkObject};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -115,11 +116,21 @@ const INCLUDING: [(&str, For, &[&str]); 44] = [
     ("utmpx.h", For::All, &["paths.h", "sys/time.h"]),
 ];
 
-/// All of them.
-pub(crate) fn headers() -> Vec<MuslHeader> {
+/// What `regex.h` has besides where the regular expressions are the overlay's: a flag of glibc and the BSDs. musl's own would search the
+/// whole text, without a word.
+const PART_OF_TEXT: &str = "#ifndef REG_STARTEND\n#define REG_STARTEND 4\n#endif\n";
+
+/// All of them, for programs that these objects are linked into.
+pub(crate) fn headers(objects: &[LinkObject]) -> Vec<MuslHeader> {
+    let has_regexec =
+        |object: &LinkObject| definitions(&object.bytes).is_some_and(|names| names.contains(&&b"regexec"[..]));
+    let searches_parts = objects.iter().filter(|object| object.is_optional).any(has_regexec);
     let written = WRITTEN.iter().map(|(folder, name, text)| MuslHeader { folder, name, text: (*text).to_owned() });
     let including = INCLUDING.iter().map(|(name, who, includes)| {
-        let text = including(name, *who, includes);
+        let mut text = including(name, *who, includes);
+        if *name == "regex.h" && searches_parts {
+            text.push_str(PART_OF_TEXT);
+        }
         MuslHeader { folder: BEFORE, name, text }
     });
     written.chain(including).collect()
@@ -142,8 +153,8 @@ fn including(name: &str, who: For, includes: &[&str]) -> String {
 ///
 /// # Errors
 /// If one cannot be written.
-pub(crate) fn write(tools: &Path) -> Result<(), BuildError> {
-    for header in headers() {
+pub(crate) fn write(tools: &Path, objects: &[LinkObject]) -> Result<(), BuildError> {
+    for header in headers(objects) {
         let path = tools.join(header.folder).join(header.name);
         let beside = path.parent().unwrap_or(tools);
         fs::create_dir_all(beside).map_err(BuildError::io(beside))?;

@@ -123,15 +123,7 @@ impl Plan {
             (chosen, _) => (project, chosen?),
         };
         let claims = claims(request, &toolchain);
-        let pairs: Vec<(String, String)> =
-            claims.iter().map(|claim| (claim.key.clone(), claim.value.clone())).collect();
-        let mut objects = request.objects.clone();
-        objects.push(LinkObject {
-            name: "note".to_owned(),
-            bytes: note_object(spec.processor, &pairs)?,
-            claim: None,
-            is_optional: false,
-        });
+        let objects = objects_with_note(request, &claims)?;
         let places = &request.places;
         let context =
             Context { spec: &spec, toolchain: &toolchain, words: &request.words, tools: &folder, work: &work, places };
@@ -202,7 +194,7 @@ impl Plan {
             }
         }
         if self.spec.libc == CLibrary::Musl {
-            absent::write(&self.folder)?;
+            absent::write(&self.folder, &self.objects)?;
         }
         if self.toolchain.zig {
             let cache = self.environment.iter().find(|(name, _)| name == "ZIG_GLOBAL_CACHE_DIR");
@@ -282,6 +274,11 @@ fn key(request: &Request, project: &Project, toolchains: &Toolchains) -> String 
     for header in &request.headers {
         hash.update(Sha256::digest(&header.text));
     }
+    if spec.libc == CLibrary::Musl {
+        for header in absent::headers(&request.objects) {
+            hash.update(Sha256::digest(&header.text));
+        }
+    }
     hash.update(Sha256::digest(request.layout.as_deref().unwrap_or_default()));
     // make and CMake do not notice that a compiler is another version. All that were found count: which one is used is
     // decided with the folder's name already known.
@@ -328,6 +325,15 @@ fn headers(request: &Request, toolchain: &Toolchain) -> Vec<Header> {
     let fits = |header: &&Header| header.versions.contains(version);
     let placed = |header: &Header| Header { text: header.text.replace("@LIBC@", folder), ..header.clone() };
     request.headers.iter().filter(fits).map(placed).collect()
+}
+
+/// What is linked in, and behind it the note.
+pub(crate) fn objects_with_note(request: &Request, claims: &[Claim]) -> Result<Vec<LinkObject>, BuildError> {
+    let pairs: Vec<(String, String)> = claims.iter().map(|claim| (claim.key.clone(), claim.value.clone())).collect();
+    let bytes = note_object(request.spec.processor, &pairs)?;
+    let mut objects = request.objects.clone();
+    objects.push(LinkObject { name: "note".to_owned(), bytes, claim: None, is_optional: false });
+    Ok(objects)
 }
 
 /// What the note says: the objects' claims, then what is known about the rest.

@@ -2,11 +2,11 @@
 
 use crate::absent::{self, MuslHeader};
 use crate::archive::archive;
-use crate::plan::{ARCHIVE, claims, support, tools};
+use crate::plan::{ARCHIVE, claims, objects_with_note, support, tools};
 use crate::project::Project;
 use crate::tool::{Portable, ToolPlan};
 use crate::toolchain::{CompilerFamily, Needs, SUPPORT_SOURCE, Sysroot, Toolchain, Toolchains};
-use crate::{BuildError, CLibrary, Claim, LinkObject, Request, Step, note_object};
+use crate::{BuildError, CLibrary, Claim, LinkObject, Request, Step};
 use std::path::Path;
 
 /// The folder of the names, in the SDK's.
@@ -57,15 +57,7 @@ impl Kit {
         let choose = |rust| toolchains.choose(spec, request.compiler, needs(rust), &names);
         let toolchain = choose(toolchains.rust.is_some()).or_else(|_| choose(false))?;
         let claims = claims(request, &toolchain);
-        let pairs: Vec<(String, String)> =
-            claims.iter().map(|claim| (claim.key.clone(), claim.value.clone())).collect();
-        let mut objects = request.objects.clone();
-        objects.push(LinkObject {
-            name: "note".to_owned(),
-            bytes: note_object(spec.processor, &pairs)?,
-            claim: None,
-            is_optional: false,
-        });
+        let objects = objects_with_note(request, &claims)?;
         let project = Project::elsewhere(&request.places.current, toolchain.rust.is_some());
         let mut plan = tools(request, &project, &toolchain, &names, &objects);
         if let Some(rust) = &mut plan.rust {
@@ -74,7 +66,7 @@ impl Kit {
         plan.portable = Some(Portable { run });
         let steps = support(&toolchain, folder, &names);
         let sources = if toolchain.support { vec![("find_object.c", SUPPORT_SOURCE)] } else { Vec::new() };
-        let headers = if spec.libc == CLibrary::Musl { absent::headers() } else { Vec::new() };
+        let headers = if spec.libc == CLibrary::Musl { absent::headers(&objects) } else { Vec::new() };
         let archive = plan.archive.is_some().then(|| (ARCHIVE, archive(&objects)));
         Ok(Kit { tools: plan.marked(folder), toolchain, objects, archive, claims, steps, sources, headers })
     }
