@@ -84,12 +84,16 @@ fn page(load: &str, all: &Value, memory: &Value, same: Option<&Value>, seconds: 
     Ok(text)
 }
 
-/// The pages that were kept of other kinds of processors, by their names (suite-amd-25-avx2.md).
+/// The pages that were kept of other kinds of processors, by their names (suite-amd-25-avx2.md): all but this machine's own, and that
+/// of the original programs.
 fn others(folder: &Path) -> anyhow::Result<String> {
+    let own = super::page(PAGE);
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {
         let name = entry?.file_name().to_string_lossy().into_owned();
-        if name.starts_with("suite-") && Path::new(&name).extension().is_some_and(|extension| extension == "md") {
+        let is_page =
+            name.starts_with("suite") && Path::new(&name).extension().is_some_and(|extension| extension == "md");
+        if is_page && name != "suite-originals.md" && !own.ends_with(&format!("/{name}")) {
             names.push(format!("[{name}]({name})"));
         }
     }
