@@ -21,6 +21,9 @@ const OF_JEMALLOC: [&str; 11] = [
 /// Words before the name of a symbol that nothing defines: GNU ld, and lld.
 const UNDEFINED: [&str; 2] = ["undefined reference to `", "undefined symbol: "];
 
+/// Words before the name of a symbol that two files define: GNU ld, and lld.
+const TWICE: [&str; 2] = ["multiple definition of `", "duplicate symbol: "];
+
 /// Words before the name of a library that is not found: GNU ld, lld, zig.
 const NO_LIBRARY: [&str; 3] =
     ["cannot find -l", "unable to find library -l", "unable to find dynamic system library '"];
@@ -53,6 +56,7 @@ const OWN_HEADERS: [&str; 2] = ["/usr/include", "/usr/local/include"];
 pub fn advice(spec: &Spec, said: &str) -> Option<String> {
     let is_own = |header: &str| OWN_HEADERS.iter().any(|folder| Path::new(folder).join(header).exists());
     let of_choice = || of_allocator(spec, said).or_else(|| of_glibc(spec, said)).or_else(|| of_crypt(spec, said));
+    let of_choice = || of_choice().or_else(|| of_two_definitions(spec, said));
     of_choice().or_else(|| of_old_c(said)).or_else(|| of_warnings(said)).or_else(|| of_machine(spec, said, &is_own))
 }
 
@@ -128,6 +132,17 @@ fn of_glibc(spec: &Spec, said: &str) -> Option<String> {
         ))
     };
     header().map(of_library).or_else(of_macro).or_else(|| function().map(of_library))
+}
+
+/// A function of the project's own by a name of the C library's. A static link takes it, unless the archive has its own in one file with
+/// another function that the program needs, and glibc's is divided otherwise (bash 5.2: strtoimax).
+fn of_two_definitions(spec: &Spec, said: &str) -> Option<String> {
+    let name = named(said, &TWICE).next().filter(|_| spec.linkage.is_static() && said.contains("/libc.a"))?;
+    Some(format!(
+        "the project has a {name} of its own, and the C library has one in the same file as something else that the program needs: leave \
+         the project's out by its own option, or have the linker take the first of the two, which is the project's (by gcc and \
+         clang, behind `--` or in the environment: LDFLAGS=-Wl,-z,muldefs)"
+    ))
 }
 
 /// What this machine's musl came without. zig's is whole.
@@ -255,6 +270,22 @@ mod tests {
         }
         assert_eq!(advice(&spec(Allocator::Jemalloc), gnu), None);
         assert_eq!(advice(&spec(Allocator::Snmalloc), "undefined reference to `mallocxy'"), None);
+    }
+
+    #[test]
+    fn a_function_of_the_projects_own_that_the_c_library_has_too_may_come_first() {
+        let gnu = "/usr/bin/ld: /usr/lib/x86_64-linux-musl/libc.a(strtol.lo): in function `strtoimax':\n(.text.strtoimax+0x0): multiple \
+                   definition of `strtoimax'; ./lib/sh/libsh.a(strtoimax.o):/b/strtoimax.c:79: first defined here\n";
+        let lld = "ld.lld: error: duplicate symbol: strtoimax\n>>> defined at strtoimax.c:79\n>>>            strtoimax.o in archive \
+                   ./libsh.a\n>>> defined at strtol.c:57\n>>>            strtol.lo:(.text.strtoimax+0x0) in archive /usr/lib/libc.a\n";
+        for said in [gnu, lld] {
+            let told = advice(&spec(Allocator::System), said).unwrap();
+            assert!(told.starts_with("the project has a strtoimax of its own") && told.contains("muldefs"), "{told}");
+        }
+        // Two of the project's own are its mistake.
+        let own =
+            "/usr/bin/ld: b.o: in function `f':\nb.c:1: multiple definition of `f'; a.o:a.c:1: first defined here\n";
+        assert_eq!(advice(&spec(Allocator::System), own), None);
     }
 
     #[test]
