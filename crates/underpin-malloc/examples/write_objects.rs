@@ -30,6 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     fs::write(folder.join("regex.o"), underpin_overlay::regex(processor)?.bytes)?;
     fs::write(folder.join("sequences.o"), underpin_overlay::sequences(processor)?.bytes)?;
     fs::write(folder.join("universal.o"), underpin_overlay::universal(processor)?.bytes)?;
+    fs::write(folder.join("break.o"), underpin_overlay::data_break(processor)?.bytes)?;
     fs::write(folder.join("messages.o"), underpin_overlay::messages(processor)?.bytes)?;
     Ok(())
 }

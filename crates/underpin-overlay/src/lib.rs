@@ -1,6 +1,6 @@
 //! String functions in place of musl's, whose own cost a static program a third of its speed: copying, comparing and searching
 //! on x86-64 (SSE2, AVX2 or AVX-512, chosen at the 64th call that wants to know) and aarch64 (NEON). With them come `qsort`, `strtod`, `strtof`,
-//! `strtold`, `getopt`, `strftime`, `strptime`, `regcomp`, `regexec`, `rand`, `gmtime` and `strerror`.
+//! `strtold`, `getopt`, `strftime`, `strptime`, `regcomp`, `regexec`, `rand`, `gmtime`, `sbrk` and `strerror`.
 //!
 //! A program of this workspace gets them by naming the crate (`use underpin_overlay as _;`): the linker finds the names here
 //! before it comes to the C library. With glibc, whose functions choose by processor, nothing is replaced. For programs of
@@ -123,6 +123,15 @@ pub fn sequences(processor: &str) -> Result<&'static OverlayObject, &'static str
 /// As for [`object()`].
 pub fn universal(processor: &str) -> Result<&'static OverlayObject, &'static str> {
     of(&objects::UNIVERSAL, processor)
+}
+
+/// `sbrk` and `brk`, which musl refuses, for static programs on musl that have an allocator of their own: a separate object, as for
+/// [`random()`].
+///
+/// # Errors
+/// As for [`object()`].
+pub fn data_break(processor: &str) -> Result<&'static OverlayObject, &'static str> {
+    of(&objects::BREAK, processor)
 }
 
 /// `strerror` and its relatives with glibc's words, for static programs on musl: a separate object, as for [`random()`]. The C library

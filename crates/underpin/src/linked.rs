@@ -54,7 +54,7 @@ pub fn objects(spec: &Spec, rust: bool) -> anyhow::Result<Vec<LinkObject>> {
 }
 
 /// Those of the overlay that programs call and the C library does not.
-const OPTIONAL: [&str; 5] = ["options", "dates", "regex", "sequences", "universal"];
+const OPTIONAL: [&str; 6] = ["options", "dates", "regex", "sequences", "universal", "break"];
 
 /// The overlay's objects. They are of one version: the first has the claim for all of them.
 fn overlay(spec: &Spec) -> anyhow::Result<Vec<LinkObject>> {
@@ -72,6 +72,7 @@ fn overlay(spec: &Spec) -> anyhow::Result<Vec<LinkObject>> {
         ("regex", "regular expressions", underpin_overlay::regex(name)),
         ("sequences", "rand", underpin_overlay::sequences(name)),
         ("universal", "gmtime", underpin_overlay::universal(name)),
+        ("break", "sbrk", underpin_overlay::data_break(name)),
     ];
     let (mut objects, mut named, mut version) = (Vec::new(), Vec::new(), "");
     for (file, words, object) in parts.into_iter().chain(streams) {

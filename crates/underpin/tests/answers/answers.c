@@ -120,6 +120,7 @@ numbers(void)
   printf(" %d\n", value);
   printf("printf: [%5s] [%-5d] [%#o] [%+.3e] [%g] [%.0f] [%hhd] [%zu]\n", "x", 3, 8, 1.5, 1e100, 2.5, (signed char)44, sizeof(long));
   printf("realloc to nothing: %d\n", realloc(malloc(5), 0) != NULL);
+  printf("the break moves: %d\n", sbrk(4096) != (void*)-1);
   printf("math: %.17g %.17g %.17g\n", exp(1.5), pow(1.1, 9.9), log(10));
 }
 
