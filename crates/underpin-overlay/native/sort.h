@@ -1,8 +1,11 @@
-/* qsort and qsort_r: quicksort whose partition has no jump that depends on what is compared, which for numbers is most of the
- * time of other sorts. Median of three or of nine; runs of equal elements are put aside at once; what is sorted or
- * reversed already costs n comparisons; after too many bad pivots heapsort does the rest, so no input takes more than
- * O(n log n) comparisons. No memory beyond the stack's; a comparison that contradicts itself leaves the elements in some
- * order. */
+/* qsort and qsort_r, which leave elements that compare equal in their order, as glibc's do (all releases sort by merging): quicksort
+ * whose partition has no jump that depends on what is compared, which for numbers is most of the time of other sorts. What is less
+ * than the pivot stays in the array, the rest goes through a second one, and both keep their order. Median of three or of nine; what is
+ * sorted or reversed already costs n comparisons; after too many bad pivots merging does the rest, so no input takes more than
+ * O(n log n) comparisons. A comparison that contradicts itself leaves the elements in some order.
+ *
+ * The second array is on the stack if it is small, else mapped for the call; without memory for it, heapsort, which keeps no order
+ * (glibc's quicksort then does not either). */
 
 typedef int (*Compare)(const void*, const void*, void*);
 typedef int (*ComparePlain)(const void*, const void*);
@@ -12,7 +15,51 @@ typedef struct {
   Compare compare;
   ComparePlain plain;
   void *extra;
+  /* As large as the array, and room for one element. */
+  char *scratch, *pivot;
 } Order;
+
+extern void *NAME(memmove)(void *to, const void *from, size_t size);
+
+/* The kernel's mmap and munmap: this file refers to no C library. */
+#ifdef __x86_64__
+INLINE long
+map_pages(size_t bytes)
+{
+  enum { SYS_MMAP = 9, PROT_READ_WRITE = 3, MAP_PRIVATE_ANONYMOUS = 0x22 };
+  long result;
+  register long flags __asm__("r10") = MAP_PRIVATE_ANONYMOUS, file __asm__("r8") = -1, offset __asm__("r9") = 0;
+  __asm__ volatile("syscall" : "=a"(result)
+      : "a"((long)SYS_MMAP), "D"(0L), "S"(bytes), "d"((long)PROT_READ_WRITE), "r"(flags), "r"(file), "r"(offset) : "rcx", "r11", "memory");
+  return result;
+}
+
+INLINE void
+unmap_pages(const char *at, size_t bytes)
+{
+  enum { SYS_MUNMAP = 11 };
+  long result;
+  __asm__ volatile("syscall" : "=a"(result) : "a"((long)SYS_MUNMAP), "D"(at), "S"(bytes) : "rcx", "r11", "memory");
+}
+#else
+INLINE long
+map_pages(size_t bytes)
+{
+  enum { SYS_MMAP = 222, PROT_READ_WRITE = 3, MAP_PRIVATE_ANONYMOUS = 0x22 };
+  register long x8 __asm__("x8") = SYS_MMAP, x0 __asm__("x0") = 0, x1 __asm__("x1") = (long)bytes, x2 __asm__("x2") = PROT_READ_WRITE,
+    x3 __asm__("x3") = MAP_PRIVATE_ANONYMOUS, x4 __asm__("x4") = -1, x5 __asm__("x5") = 0;
+  __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
+  return x0;
+}
+
+INLINE void
+unmap_pages(const char *at, size_t bytes)
+{
+  enum { SYS_MUNMAP = 215 };
+  register long x8 __asm__("x8") = SYS_MUNMAP, x0 __asm__("x0") = (long)at, x1 __asm__("x1") = (long)bytes;
+  __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1) : "memory");
+}
+#endif
 
 /* Sections of up to so many elements are sorted by insertion. */
 #define SHORT_SECTION 12
@@ -37,19 +84,35 @@ swap(char *a, char *b, size_t size, size_t known)
   }
 }
 
+INLINE void
+move(char *to, const char *from, size_t size, size_t known)
+{
+  if (known == 4) __builtin_memcpy(to, from, 4);
+  else if (known == 8) __builtin_memcpy(to, from, 8);
+  else {
+    for (; size >= 8; size -= 8, to += 8, from += 8) __builtin_memcpy(to, from, 8);
+    for (; size; size--) *to++ = *from++;
+  }
+}
+
 INLINE int
 compared(const Order *order, const char *a, const char *b)
 {
   return order->plain ? order->plain(a, b) : order->compare(a, b, order->extra);
 }
 
-/* Each element goes down to where it belongs among those before it. */
+/* Each element goes down to where it belongs among those before it. One that is there already is not moved. */
 INLINE void
 by_insertion(const Order *order, char *low, char *high, size_t known)
 {
   size_t size = known ? known : order->size;
   for (char *next = low + size; next < high; next += size) {
-    for (char *at = next; at > low && compared(order, at - size, at) > 0; at -= size) swap(at - size, at, size, known);
+    char *at = next;
+    if (compared(order, at - size, at) <= 0) continue;
+    move(order->pivot, at, size, known);
+    do move(at, at - size, size, known), at -= size;
+    while (at > low && compared(order, at - size, order->pivot) > 0);
+    move(at, order->pivot, size, known);
   }
 }
 
@@ -75,7 +138,7 @@ median(const Order *order, char *a, char *b, char *c)
   return compared(order, a, c) < 0 ? a : compared(order, b, c) < 0 ? c : b;
 }
 
-/* The pivot, put first. */
+/* A copy of the pivot. */
 INLINE void
 choose_pivot(const Order *order, char *low, char *high, size_t known)
 {
@@ -87,39 +150,71 @@ choose_pivot(const Order *order, char *low, char *high, size_t known)
     middle = median(order, middle - step, middle, middle + step);
     last = median(order, last - 2 * step, last - step, last);
   }
-  first = median(order, first, middle, last);
-  if (first != low) swap(low, first, size, known);
+  move(order->pivot, median(order, first, middle, last), size, known);
 }
 
-/* Puts what is less than the first element (or not greater, if `equal`) before the rest; where the rest begins. */
+/* Puts what is less than the pivot (or not greater, if `equal`) before the rest, each in its order; where the rest begins. */
 INLINE char*
 partition(const Order *order, char *low, char *high, int equal, size_t known)
 {
   size_t size = known ? known : order->size;
-  char *rest = low + size;
-  for (char *at = rest; at < high; at += size) {
-    int before = equal ? compared(order, low, at) >= 0 : compared(order, at, low) < 0;
-    if (known) swap(at, rest, size, known);
-    else if (before && at != rest) swap(at, rest, size, known);
-    rest += size & -(size_t)before;
+  char *kept = low, *rest = order->scratch;
+  for (char *at = low; at < high; at += size) {
+    int before = equal ? compared(order, order->pivot, at) >= 0 : compared(order, at, order->pivot) < 0;
+    if (known) {
+      move(rest, at, size, known);
+      move(kept, at, size, known);
+    } else {
+      move(before ? kept : rest, at, size, known);
+    }
+    kept += size & -(size_t)before;
+    rest += size & -(size_t)!before;
   }
-  return rest;
+  NAME(memmove)(kept, order->scratch, (size_t)(rest - order->scratch));
+  return kept;
 }
 
-/* Whether all is in order, or was in the opposite one. */
-INLINE int
-in_order(const Order *order, char *low, char *high, size_t known)
+/* Two sections that are sorted become one. */
+INLINE void
+merge(const Order *order, char *low, char *middle, char *high, size_t known)
+{
+  size_t size = known ? known : order->size;
+  char *left = order->scratch, *const end = left + (middle - low);
+  NAME(memmove)(left, low, (size_t)(middle - low));
+  while (left < end && middle < high) {
+    int is_left = compared(order, left, middle) <= 0;
+    move(low, is_left ? left : middle, size, known);
+    left += size & -(size_t)is_left;
+    middle += size & -(size_t)!is_left;
+    low += size;
+  }
+  NAME(memmove)(low, left, (size_t)(end - left));
+}
+
+INLINE void
+by_merging(const Order *order, char *low, char *high, size_t known)
+{
+  size_t size = known ? known : order->size;
+  for (char *at = low; at < high; at += SHORT_SECTION * size)
+    by_insertion(order, at, (size_t)(high - at) < SHORT_SECTION * size ? high : at + SHORT_SECTION * size, known);
+  for (size_t run = SHORT_SECTION * size; run < (size_t)(high - low); run *= 2)
+    for (char *at = low; (size_t)(high - at) > run; at += (size_t)(high - at) < 2 * run ? (size_t)(high - at) : 2 * run)
+      if (compared(order, at + run - size, at + run) > 0) merge(order, at, at + run, (size_t)(high - at) < 2 * run ? high : at + 2 * run, known);
+}
+
+/* The end of what is in order at the beginning, or was in the opposite one, if that is half of all or more; else the beginning. */
+INLINE char*
+first_run(const Order *order, char *low, char *high, size_t known)
 {
   size_t size = known ? known : order->size;
   char *at = low + size;
-  if (compared(order, low, at) <= 0) {
-    while ((at += size) < high && compared(order, at - size, at) <= 0) {}
-    return at >= high;
-  }
-  while ((at += size) < high && compared(order, at - size, at) > 0) {}
-  if (at < high) return 0;
-  for (char *end = high - size; low < end; low += size, end -= size) swap(low, end, size, known);
-  return 1;
+  int is_reversed = compared(order, low, at) > 0;
+  if (is_reversed) while ((at += size) < high && compared(order, at - size, at) > 0) {}
+  else while ((at += size) < high && compared(order, at - size, at) <= 0) {}
+  if (at > high) at = high;
+  if (at - low < high - at) return low;
+  for (char *one = low, *other = at - size; is_reversed && one < other; one += size, other -= size) swap(one, other, size, known);
+  return at;
 }
 
 INLINE void
@@ -129,26 +224,23 @@ sort(const Order *order, char *low, char *high, size_t known)
   struct { char *low, *high; unsigned left; } waiting[64];
   size_t size = known ? known : order->size, n = (size_t)(high - low) / size;
   unsigned left = 2 * (unsigned)(63 - __builtin_clzll(n)), count = 0;
-  char *start = low;
-  if (in_order(order, low, high, known)) return;
   for (;;) {
     while ((size_t)(high - low) > SHORT_SECTION * size) {
       if (left-- == 0) {
-        by_heap(order, low, high, known);
+        by_merging(order, low, high, known);
         low = high;
         break;
       }
       choose_pivot(order, low, high, known);
-      /* Nothing is less than what lies before this section: if the pivot is that again, all its equals are done with. */
-      if (low > start && compared(order, low - size, low) >= 0) {
+      char *rest = partition(order, low, high, 0, known);
+      if (rest == low) {
+        /* Nothing is less: its equals are done with. */
         low = partition(order, low, high, 1, known);
         continue;
       }
-      char *rest = partition(order, low, high, 0, known), *pivot = rest - size;
-      if (pivot != low) swap(low, pivot, size, known);
-      int longer = high - rest > pivot - low;
-      waiting[count].low = longer ? rest : low, waiting[count].high = longer ? high : pivot, waiting[count++].left = left;
-      if (longer) high = pivot;
+      int longer = high - rest > rest - low;
+      waiting[count].low = longer ? rest : low, waiting[count].high = longer ? high : rest, waiting[count++].left = left;
+      if (longer) high = rest;
       else low = rest;
     }
     by_insertion(order, low, high, known);
@@ -157,14 +249,41 @@ sort(const Order *order, char *low, char *high, size_t known)
   }
 }
 
+INLINE void
+sort_known(Order *order, char *low, char *high, size_t known)
+{
+  char *const middle = first_run(order, low, high, known);
+  if (middle == high) return;
+  /* Elements are compared where they were copied to, so that is aligned for any of them: with vectors of 64 bytes, too. */
+  enum { NEAR = 4096 };
+  _Alignas(64) char near[NEAR];
+  size_t bytes = (size_t)(high - low) + order->size;
+  char *scratch = near;
+  if (bytes > NEAR) {
+    long mapped = map_pages(bytes);
+    if (mapped < 0) {
+      by_heap(order, low, high, known);
+      return;
+    }
+    scratch = (char*)mapped;
+  }
+  order->scratch = scratch;
+  order->pivot = scratch + (high - low);
+  /* The second half may be a run too. */
+  if (middle == low || (size_t)(high - middle) == order->size || first_run(order, middle, high, known) != high)
+    sort(order, middle, high, known);
+  if (middle != low) merge(order, low, middle, high, known);
+  if (scratch != near) unmap_pages(scratch, bytes);
+}
+
 static void
-sort_sized(const Order *order, char *base, size_t n)
+sort_sized(Order *order, char *base, size_t n)
 {
   if (n < 2 || order->size == 0) return;
   char *end = base + n * order->size;
-  if (order->size == 4) sort(order, base, end, 4);
-  else if (order->size == 8) sort(order, base, end, 8);
-  else sort(order, base, end, 0);
+  if (order->size == 4) sort_known(order, base, end, 4);
+  else if (order->size == 8) sort_known(order, base, end, 8);
+  else sort_known(order, base, end, 0);
 }
 
 /* Weak, as in musl: qsort_r is not a name of the C standard, and a program may have its own. */
@@ -174,14 +293,14 @@ void NAME(qsort_r)(void*, size_t, size_t, Compare, void*) __attribute__((weak));
 void
 NAME(qsort)(void *base, size_t n, size_t size, ComparePlain compare)
 {
-  Order order = {size, 0, compare, 0};
+  Order order = {size, 0, compare, 0, 0, 0};
   sort_sized(&order, base, n);
 }
 
 void
 NAME(qsort_r)(void *base, size_t n, size_t size, Compare compare, void *extra)
 {
-  Order order = {size, compare, 0, extra};
+  Order order = {size, compare, 0, extra, 0, 0};
   sort_sized(&order, base, n);
 }
 

@@ -101,6 +101,23 @@ words(void)
   printf("%%m: %m\n");
 }
 
+static int
+by_key(const void *one, const void *other)
+{
+  return *(const int*)one % 4 - *(const int*)other % 4;
+}
+
+static void
+order(void)
+{
+  int list[60];
+  for (int at = 0; at < 60; at++) list[at] = at;
+  qsort(list, 60, sizeof *list, by_key);
+  printf("the order of equals:");
+  for (int at = 0; at < 60; at++) printf(" %d", list[at]);
+  printf("\n");
+}
+
 static void
 numbers(void)
 {
@@ -161,6 +178,7 @@ main(void)
   patterns();
   words();
   numbers();
+  order();
   process(line);
   return 0;
 }
