@@ -14,6 +14,7 @@
 #include <stddef.h>
 
 #include "dates/time.h"
+#include "dates/days.h"
 
 extern void tzset(void);
 extern char *tzname[2];

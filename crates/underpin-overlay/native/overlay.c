@@ -38,4 +38,5 @@ typedef uint8x16_t V16;
 #else
 #include "strings/aarch64.h"
 #endif
+#include "kernel.h"
 #include "sort.h"

@@ -21,46 +21,6 @@ typedef struct {
 
 extern void *NAME(memmove)(void *to, const void *from, size_t size);
 
-/* The kernel's mmap and munmap: this file refers to no C library. */
-#ifdef __x86_64__
-INLINE long
-map_pages(size_t bytes)
-{
-  enum { SYS_MMAP = 9, PROT_READ_WRITE = 3, MAP_PRIVATE_ANONYMOUS = 0x22 };
-  long result;
-  register long flags __asm__("r10") = MAP_PRIVATE_ANONYMOUS, file __asm__("r8") = -1, offset __asm__("r9") = 0;
-  __asm__ volatile("syscall" : "=a"(result)
-      : "a"((long)SYS_MMAP), "D"(0L), "S"(bytes), "d"((long)PROT_READ_WRITE), "r"(flags), "r"(file), "r"(offset) : "rcx", "r11", "memory");
-  return result;
-}
-
-INLINE void
-unmap_pages(const char *at, size_t bytes)
-{
-  enum { SYS_MUNMAP = 11 };
-  long result;
-  __asm__ volatile("syscall" : "=a"(result) : "a"((long)SYS_MUNMAP), "D"(at), "S"(bytes) : "rcx", "r11", "memory");
-}
-#else
-INLINE long
-map_pages(size_t bytes)
-{
-  enum { SYS_MMAP = 222, PROT_READ_WRITE = 3, MAP_PRIVATE_ANONYMOUS = 0x22 };
-  register long x8 __asm__("x8") = SYS_MMAP, x0 __asm__("x0") = 0, x1 __asm__("x1") = (long)bytes, x2 __asm__("x2") = PROT_READ_WRITE,
-    x3 __asm__("x3") = MAP_PRIVATE_ANONYMOUS, x4 __asm__("x4") = -1, x5 __asm__("x5") = 0;
-  __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
-  return x0;
-}
-
-INLINE void
-unmap_pages(const char *at, size_t bytes)
-{
-  enum { SYS_MUNMAP = 215 };
-  register long x8 __asm__("x8") = SYS_MUNMAP, x0 __asm__("x0") = (long)at, x1 __asm__("x1") = (long)bytes;
-  __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1) : "memory");
-}
-#endif
-
 /* Sections of up to so many elements are sorted by insertion. */
 #define SHORT_SECTION 12
 /* From so many elements on, the pivot is the median of nine. */
@@ -260,7 +220,7 @@ sort_known(Order *order, char *low, char *high, size_t known)
   size_t bytes = (size_t)(high - low) + order->size;
   char *scratch = near;
   if (bytes > NEAR) {
-    long mapped = map_pages(bytes);
+    const long mapped = call(SYS_MMAP, 0, (long)bytes, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS, -1, 0);
     if (mapped < 0) {
       by_heap(order, low, high, known);
       return;
@@ -273,7 +233,7 @@ sort_known(Order *order, char *low, char *high, size_t known)
   if (middle == low || (size_t)(high - middle) == order->size || first_run(order, middle, high, known) != high)
     sort(order, middle, high, known);
   if (middle != low) merge(order, low, middle, high, known);
-  if (scratch != near) unmap_pages(scratch, bytes);
+  if (scratch != near) call(SYS_MUNMAP, (long)scratch, (long)bytes, 0, 0, 0, 0);
 }
 
 static void

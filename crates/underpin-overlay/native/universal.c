@@ -1,6 +1,5 @@
 /* gmtime, gmtime_r and timegm for static programs on musl. Universal time has the name GMT in glibc and UTC in musl, and a program that writes
- * "%Z" into a date of HTTP or of mail (RFC 9110 5.6.7, RFC 5322 3.3) relies on the former.
- * (From a count of days to a date: years begin with March, so that the leap day is the last of them, and repeat after 400.) */
+ * "%Z" into a date of HTTP or of mail (RFC 9110 5.6.7, RFC 5322 3.3) relies on the former. */
 
 #ifdef OVERLAY_REPLACES
 
@@ -11,11 +10,9 @@
 extern int *__errno_location(void);
 
 #include "dates/time.h"
+#include "dates/days.h"
 
 enum { EOVERFLOW = 75 };
-enum { DAY = 24 * 60 * 60, CYCLE = 400 * 365 + 97, CENTURY = 100 * 365 + 24, FOUR = 4 * 365 + 1 };
-/* Days from the first of March in the year 0 to 1970, and of March to December. */
-enum { BEFORE_1970 = 719468, MARCH_TO_DECEMBER = 306 };
 
 /* Writes the date and the hour of universal time into a time; false if there is no number for the year. */
 static bool
@@ -27,7 +24,6 @@ from_seconds(long long seconds, Time *into)
   const int centuries = of_cycle / CENTURY - of_cycle / (CYCLE - 1), of_century = of_cycle - centuries * CENTURY;
   const int fours = of_century / FOUR, of_four = of_century - fours * FOUR;
   const int years = of_four / 365 - of_four / (FOUR - 1), yearday = of_four - years * 365;
-  /* Months from March on have 31, 30, 31, 30, 31 days, and again. */
   const int month = (5 * yearday + 2) / 153, is_next_year = yearday >= MARCH_TO_DECEMBER;
   const long long year_of_march = (days - of_cycle) / CYCLE * 400 + centuries * 100 + fours * 4 + years;
   const long long year = year_of_march + is_next_year - BASE;
@@ -61,14 +57,11 @@ gmtime_r(const long long *restrict seconds, Time *restrict into)
   return into;
 }
 
-/* The other way. Months and all below may be out of their ranges; they are put right. */
+/* The other way. What is out of its range is put right. */
 long long
 timegm(Time *time)
 {
-  const long long months = (time->year + (long long)BASE) * 12 + time->month - 2;
-  const long long month = (months % 12 + 12) % 12, year = (months - month) / 12, of_cycle = (year % 400 + 400) % 400;
-  const long long days = (year - of_cycle) / 400 * CYCLE + of_cycle * 365 + of_cycle / 4 - of_cycle / 100 + (153 * month + 2) / 5 + time->day - 1;
-  const long long seconds = (days - BEFORE_1970) * DAY + time->hour * 3600LL + time->minute * 60LL + time->second;
+  const long long seconds = seconds_since_1970(time);
   return gmtime_r(&seconds, time) ? seconds : -1;
 }
 

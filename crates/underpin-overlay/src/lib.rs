@@ -4,7 +4,7 @@
 //!
 //! A program of this workspace gets them by naming the crate (`use underpin_overlay as _;`): the linker finds the names here
 //! before it comes to the C library. With glibc, whose functions choose by processor, nothing is replaced. For programs of
-//! others there is [`object()`]: one relocatable file for the front of the link line.
+//! others there is [`Part`]: relocatable files for the link line.
 
 /// What to link before everything else.
 #[derive(Clone, Copy, Debug)]
@@ -35,118 +35,125 @@ mod objects {
     include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 }
 
-/// The string functions and `qsort` for a processor by the kernel's name of it (`x86_64`, `aarch64`).
-///
-/// # Errors
-/// The reason why it is not on board: there are no sources for the processor, or no compiler was found for it when this crate
-/// was built.
-pub fn object(processor: &str) -> Result<&'static OverlayObject, &'static str> {
-    of(&objects::STRINGS, processor)
+/// An object of the overlay, for static programs on musl. All but [`Part::Strings`] refer to the C library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The string functions and `qsort`.
+    Strings,
+    /// `strerror` and its relatives with glibc's words. The C library itself calls them (`perror`, `%m`).
+    Messages,
+    /// `strtod`, `strtof` and `strtold`.
+    Numbers,
+    /// `getrandom` without a system call.
+    Random,
+    /// Reuses the stacks of ended threads. It replaces musl's mmap, munmap, mprotect and what thread creation calls; on a musl
+    /// whose threads work differently it changes nothing.
+    Stacks,
+    /// `getopt` and its relatives as glibc has them: words that are no options may stand before them, and messages are glibc's.
+    Options,
+    /// `strftime` and `strptime` as glibc has them: conversions that musl does not know are written and read, and what follows
+    /// from a date is worked out.
+    Dates,
+    /// `regcomp`, `regexec`, `regfree` and `regerror` with glibc's answers. Searches are by an automaton, in time that is linear
+    /// in the text where there are no back-references.
+    Regex,
+    /// `rand`, `random` and their relatives with glibc's sequences.
+    Sequences,
+    /// `gmtime`, `gmtime_r` and `timegm` with glibc's name of universal time, which [`Part::Dates`] writes.
+    Universal,
+    /// `sbrk` and `brk`, which musl refuses, for programs that have an allocator of their own.
+    Break,
+    /// Buffers of 4 KiB instead of 1 for files. It replaces musl's function that lists a new stream; on a musl whose streams are
+    /// laid out differently it changes nothing.
+    Streams,
 }
 
-/// `strtod`, `strtof` and `strtold` for static programs on musl: a separate object, as for [`random()`].
-///
-/// # Errors
-/// As for [`object()`].
-pub fn numbers(processor: &str) -> Result<&'static OverlayObject, &'static str> {
-    of(&objects::NUMBERS, processor)
-}
+impl Part {
+    /// All of them, in the order of the link line.
+    pub const ALL: [Part; 12] = [
+        Part::Strings,
+        Part::Messages,
+        Part::Numbers,
+        Part::Random,
+        Part::Stacks,
+        Part::Options,
+        Part::Dates,
+        Part::Regex,
+        Part::Sequences,
+        Part::Universal,
+        Part::Break,
+        Part::Streams,
+    ];
 
-/// `getrandom` without a system call, for static programs on musl: a separate object, which unlike the string functions
-/// refers to the C library. It goes in front of the libraries too.
-///
-/// # Errors
-/// As for [`object()`].
-pub fn random(processor: &str) -> Result<&'static OverlayObject, &'static str> {
-    of(&objects::RANDOM, processor)
-}
+    /// A name for its file, without an ending.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Part::Strings => "strings",
+            Part::Messages => "messages",
+            Part::Numbers => "numbers",
+            Part::Random => "random",
+            Part::Stacks => "stacks",
+            Part::Options => "options",
+            Part::Dates => "dates",
+            Part::Regex => "regex",
+            Part::Sequences => "sequences",
+            Part::Universal => "universal",
+            Part::Break => "break",
+            Part::Streams => "streams",
+        }
+    }
 
-/// Reuses the stacks of ended threads in static programs on musl: a separate object, as for [`random()`]. It replaces
-/// musl's mmap, munmap, mprotect and what thread creation calls; on a musl whose threads work differently it changes
-/// nothing.
-///
-/// # Errors
-/// As for [`object()`].
-pub fn stacks(processor: &str) -> Result<&'static OverlayObject, &'static str> {
-    of(&objects::STACKS, processor)
-}
+    /// What it replaces, in a few words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Part::Strings => "strings, qsort",
+            Part::Messages => "messages",
+            Part::Numbers => "numbers",
+            Part::Random => "getrandom",
+            Part::Stacks => "thread stacks",
+            Part::Options => "getopt",
+            Part::Dates => "dates",
+            Part::Regex => "regular expressions",
+            Part::Sequences => "rand",
+            Part::Universal => "gmtime",
+            Part::Break => "sbrk",
+            Part::Streams => "streams",
+        }
+    }
 
-/// Buffers of 4 KiB instead of 1 for the files of static programs on musl: a separate object, as for [`random()`]. It
-/// replaces musl's function that lists a new stream; on a musl whose streams are laid out differently it changes nothing.
-///
-/// # Errors
-/// As for [`object()`].
-pub fn streams(processor: &str) -> Result<&'static OverlayObject, &'static str> {
-    of(&objects::STREAMS, processor)
-}
+    /// Programs call it and the C library does not: it may stand in an archive behind the program's own files. The others stand in
+    /// front of all libraries.
+    pub const fn is_optional(self) -> bool {
+        matches!(self, Part::Options | Part::Dates | Part::Regex | Part::Sequences | Part::Universal | Part::Break)
+    }
 
-/// `getopt` and its relatives as glibc has them, for static programs on musl: a separate object, as for [`random()`]. Words that are no
-/// options may stand before them, and messages are glibc's.
-///
-/// # Errors
-/// As for [`object()`].
-pub fn options(processor: &str) -> Result<&'static OverlayObject, &'static str> {
-    of(&objects::OPTIONS, processor)
-}
+    /// The object for a processor by the kernel's name of it (`x86_64`, `aarch64`).
+    ///
+    /// # Errors
+    /// The reason why it is not on board: there are no sources for the processor, or no compiler was found for it when this crate
+    /// was built.
+    pub fn object(self, processor: &str) -> Result<&'static OverlayObject, &'static str> {
+        let found = self.objects().iter().find(|(name, _)| *name == processor);
+        let (_, object) = found.ok_or("the overlay has functions for x86_64 and aarch64 only")?;
+        object.as_ref().map_err(|reason| *reason)
+    }
 
-/// `strftime` and `strptime` as glibc has them, for static programs on musl: a separate object, as for [`random()`]. Conversions that
-/// musl does not know are written and read, and what follows from a date is worked out.
-///
-/// # Errors
-/// As for [`object()`].
-pub fn dates(processor: &str) -> Result<&'static OverlayObject, &'static str> {
-    of(&objects::DATES, processor)
-}
-
-/// `regcomp`, `regexec`, `regfree` and `regerror` with glibc's answers, for static programs on musl: a separate object, as for
-/// [`random()`]. Searches are by an automaton, in time that is linear in the text where there are no back-references.
-///
-/// # Errors
-/// As for [`object()`].
-pub fn regex(processor: &str) -> Result<&'static OverlayObject, &'static str> {
-    of(&objects::REGEX, processor)
-}
-
-/// `rand`, `random` and their relatives with glibc's sequences, for static programs on musl: a separate object, as for [`random()`], which
-/// is of another function.
-///
-/// # Errors
-/// As for [`object()`].
-pub fn sequences(processor: &str) -> Result<&'static OverlayObject, &'static str> {
-    of(&objects::SEQUENCES, processor)
-}
-
-/// `gmtime`, `gmtime_r` and `timegm` with glibc's name of universal time, for static programs on musl: a separate object, as for
-/// [`random()`]. [`dates()`] writes that name.
-///
-/// # Errors
-/// As for [`object()`].
-pub fn universal(processor: &str) -> Result<&'static OverlayObject, &'static str> {
-    of(&objects::UNIVERSAL, processor)
-}
-
-/// `sbrk` and `brk`, which musl refuses, for static programs on musl that have an allocator of their own: a separate object, as for
-/// [`random()`].
-///
-/// # Errors
-/// As for [`object()`].
-pub fn data_break(processor: &str) -> Result<&'static OverlayObject, &'static str> {
-    of(&objects::BREAK, processor)
-}
-
-/// `strerror` and its relatives with glibc's words, for static programs on musl: a separate object, as for [`random()`]. The C library
-/// itself calls them (`perror`, `%m`), so it goes in front of all libraries.
-///
-/// # Errors
-/// As for [`object()`].
-pub fn messages(processor: &str) -> Result<&'static OverlayObject, &'static str> {
-    of(&objects::MESSAGES, processor)
+    fn objects(self) -> &'static Objects {
+        match self {
+            Part::Strings => &objects::STRINGS,
+            Part::Messages => &objects::MESSAGES,
+            Part::Numbers => &objects::NUMBERS,
+            Part::Random => &objects::RANDOM,
+            Part::Stacks => &objects::STACKS,
+            Part::Options => &objects::OPTIONS,
+            Part::Dates => &objects::DATES,
+            Part::Regex => &objects::REGEX,
+            Part::Sequences => &objects::SEQUENCES,
+            Part::Universal => &objects::UNIVERSAL,
+            Part::Break => &objects::BREAK,
+            Part::Streams => &objects::STREAMS,
+        }
+    }
 }
 
 type Objects = [(&'static str, Result<OverlayObject, &'static str>)];
-
-fn of(objects: &'static Objects, processor: &str) -> Result<&'static OverlayObject, &'static str> {
-    let found = objects.iter().find(|(name, _)| *name == processor);
-    let (_, object) = found.ok_or("the overlay has functions for x86_64 and aarch64 only")?;
-    object.as_ref().map_err(|reason| *reason)
-}

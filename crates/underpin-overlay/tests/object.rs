@@ -1,10 +1,10 @@
-//! The object that goes first on a link line: what it defines and requires, by nm and readelf, and what becomes of
+//! The objects for the link line: what it defines and requires, by nm and readelf, and what becomes of
 //! programs linked with it, by the linker's own map.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use underpin_overlay::{OverlayObject, numbers, object, random, stacks, streams};
+use underpin_overlay::Part;
 use underpin_test_support::{Fixture, Output, need, skip_without_target};
 
 /// What <string.h> and <stdlib.h> of musl have that the overlay replaces, and musl's own names for them.
@@ -18,37 +18,26 @@ fn names(processor: &str) -> BTreeSet<&'static str> {
     BOTH.split_whitespace().chain(more.split_whitespace()).collect()
 }
 
-/// The processors of which the object is on board; that of this machine always is.
+/// The processors of which the objects are on board, each written to the file that [`file`] names; those of this machine always
+/// are.
 fn on_board(fixture: &Fixture) -> Vec<&'static str> {
-    let of_this = std::env::consts::ARCH;
-    assert!(object(of_this).is_ok(), "{:?}", object(of_this));
-    let found = ["x86_64", "aarch64"].into_iter().filter(|processor| match object(processor) {
-        Ok(object) => {
-            fixture.write(format!("{processor}.o"), object.bytes);
-            true
-        }
-        Err(reason) => {
+    let of_this = Part::Strings.object(std::env::consts::ARCH);
+    assert!(of_this.is_ok(), "{of_this:?}");
+    let found = ["x86_64", "aarch64"].into_iter().filter(|processor| {
+        if let Err(reason) = Part::Strings.object(processor) {
             underpin_test_support::skip(reason);
-            false
+            return false;
         }
+        for part in Part::ALL {
+            fixture.write(file(part, processor), part.object(processor).expect("on board").bytes);
+        }
+        true
     });
     found.collect()
 }
 
-/// All objects for a processor, written to files `NAME-PROCESSOR.o`.
-fn all(fixture: &Fixture, processor: &str) -> [(&'static str, String); 5] {
-    let write = |name: &'static str, object: Result<&OverlayObject, &str>| {
-        let file = format!("{name}-{processor}.o");
-        fixture.write(&file, object.expect("on board").bytes);
-        (name, file)
-    };
-    [
-        write("strings", object(processor)),
-        write("numbers", numbers(processor)),
-        write("random", random(processor)),
-        write("stacks", stacks(processor)),
-        write("streams", streams(processor)),
-    ]
+fn file(part: Part, processor: &str) -> String {
+    format!("{}-{processor}.o", part.name())
 }
 
 #[test]
@@ -56,10 +45,12 @@ fn a_program_may_have_each_of_their_functions_itself() {
     need!("nm");
     let fixture = Fixture::new();
     for processor in on_board(&fixture) {
-        for (name, file) in all(&fixture, processor) {
+        for file in Part::ALL.map(|part| file(part, processor)) {
             let listed = fixture.must("nm", ["--defined-only", "--extern-only", "--format=posix", &file]);
-            let strong: Vec<&str> = listed.lines().filter(|line| !line.contains(" W ")).collect();
-            assert!(strong.is_empty() && !listed.is_empty(), "{name} for {processor}: {strong:?}");
+            // A weak function or, as V, a variable.
+            let is_weak = |line: &&str| line.contains(" W ") || line.contains(" V ");
+            let strong: Vec<&str> = listed.lines().filter(|line| !is_weak(line)).collect();
+            assert!(strong.is_empty() && !listed.is_empty(), "{file}: {strong:?}");
         }
     }
 }
@@ -69,8 +60,7 @@ fn that_of_numbers_defines_what_one_member_of_musl_does() {
     need!("nm");
     let fixture = Fixture::new();
     for processor in on_board(&fixture) {
-        let [_, (_, file), ..] = all(&fixture, processor);
-        let listed = fixture.must("nm", ["--extern-only", "--format=posix", &file]);
+        let listed = fixture.must("nm", ["--extern-only", "--format=posix", &file(Part::Numbers, processor)]);
         let names: BTreeSet<&str> = listed.lines().filter_map(|line| line.split(' ').next()).collect();
         assert_eq!(names, NUMBERS.split(' ').chain(["__errno_location"]).collect(), "{processor}");
     }
@@ -81,7 +71,7 @@ fn it_wants_nothing_and_defines_nothing_but_what_it_replaces() {
     need!("nm");
     let fixture = Fixture::new();
     for processor in on_board(&fixture) {
-        let file = format!("{processor}.o");
+        let file = file(Part::Strings, processor);
         assert_eq!(fixture.must("nm", ["--undefined-only", &file]), "", "{processor}");
         let listed = fixture.must("nm", ["--defined-only", "--extern-only", "--format=posix", &file]);
         let defined: BTreeSet<&str> = listed.lines().filter_map(|line| line.split(' ').next()).collect();
@@ -94,7 +84,7 @@ fn its_stack_is_not_executable_and_each_function_has_a_section() {
     need!("readelf");
     let fixture = Fixture::new();
     for processor in on_board(&fixture) {
-        let sections = fixture.must("readelf", ["--sections", "--wide", &format!("{processor}.o")]);
+        let sections = fixture.must("readelf", ["--sections", "--wide", &file(Part::Strings, processor)]);
         let stack = sections.lines().find(|line| line.contains(".note.GNU-stack")).expect("the linker asks for it");
         assert!(!stack.split_whitespace().any(|word| word == "X"), "{stack}");
         assert!(sections.contains(" .text.strlen ") && sections.contains(" .text.memmove "), "{sections}");
@@ -108,8 +98,8 @@ fn no_object_has_large_variables() {
     need!("size");
     let fixture = Fixture::new();
     for processor in on_board(&fixture) {
-        for (name, file) in all(&fixture, processor) {
-            let lines = fixture.must("size", [file]);
+        for file in Part::ALL.map(|part| file(part, processor)) {
+            let lines = fixture.must("size", [&file]);
             let sizes: Vec<u64> = lines
                 .lines()
                 .nth(1)
@@ -118,7 +108,7 @@ fn no_object_has_large_variables() {
                 .filter_map(|word| word.parse().ok())
                 .collect();
             let [_, data, bss, ..] = sizes[..] else { panic!("{lines}") };
-            assert!(data + bss < 512, "{name} for {processor}: {lines}");
+            assert!(data + bss < 512, "{file}: {lines}");
         }
     }
 }
@@ -132,7 +122,7 @@ fn the_level_is_looked_at_before_any_instruction_that_needs_it() {
     if !on_board(&fixture).contains(&"x86_64") {
         return;
     }
-    let code = fixture.must("objdump", ["-d", "--no-show-raw-insn", "x86_64.o"]);
+    let code = fixture.must("objdump", ["-d", "--no-show-raw-insn", &file(Part::Strings, "x86_64")]);
     let public = names("x86_64");
     let mut looked_at = 0;
     for function in code.split("\n\n") {
@@ -155,18 +145,20 @@ fn the_level_is_looked_at_before_any_instruction_that_needs_it() {
 }
 
 #[test]
-fn its_sum_is_that_of_sha256sum() {
+fn their_sums_are_those_of_sha256sum() {
     need!("sha256sum");
     let fixture = Fixture::new();
     for processor in on_board(&fixture) {
-        let said = fixture.must("sha256sum", [format!("{processor}.o")]);
-        assert_eq!(said.split(' ').next(), object(processor).ok().map(|object| object.sha256));
+        let said = fixture.must("sha256sum", Part::ALL.map(|part| file(part, processor)));
+        for (line, part) in said.lines().zip(Part::ALL) {
+            assert_eq!(line.split(' ').next(), part.object(processor).ok().map(|object| object.sha256));
+        }
     }
 }
 
 #[test]
 fn a_processor_without_sources_has_a_reason() {
-    assert_eq!(object("riscv64").unwrap_err(), "the overlay has functions for x86_64 and aarch64 only");
+    assert_eq!(Part::Strings.object("riscv64").unwrap_err(), "the overlay has functions for x86_64 and aarch64 only");
 }
 
 /// Copies before `main` and before the first constructor: musl copies the TLS image of a static program with memcpy.
@@ -205,7 +197,7 @@ fn a_static_c_program_has_its_functions_and_not_musls() {
     fixture.musl_cc([&link[..], &["early.c"]].concat());
     let without = fs::read_to_string(fixture.join("map")).unwrap();
     assert!(taken(&without).contains(&"memcpy.lo".to_owned()), "the map says nothing of members");
-    fixture.musl_cc([&link[..], &["x86_64.o", "early.c"]].concat());
+    fixture.musl_cc([&link[..], &["strings-x86_64.o", "early.c"]].concat());
     assert_eq!(taken(&fs::read_to_string(fixture.join("map")).unwrap()), Vec::<String>::new());
     let symbols = fixture.must("nm", ["early"]);
     assert!(symbols.contains(" t memcpy_avx2") && symbols.contains(" t overlay_choose"), "{symbols}");
@@ -288,7 +280,7 @@ fn a_static_pie_of_rust_has_its_functions_and_not_musls() {
     if !std::path::Path::new(folder.trim()).exists() {
         return skip_without_target(TARGET);
     }
-    let wrapper = fixture.write("linker", "#!/bin/sh\nexec cc x86_64.o -Wl,-Map,map \"$@\"\n");
+    let wrapper = fixture.write("linker", "#!/bin/sh\nexec cc strings-x86_64.o -Wl,-Map,map \"$@\"\n");
     fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).unwrap();
     fixture.write("main.rs", RUST);
     let linker = format!("linker={}", wrapper.display());
@@ -296,7 +288,7 @@ fn a_static_pie_of_rust_has_its_functions_and_not_musls() {
     let header = fixture.must("readelf", ["--file-header", "--program-headers", "main"]);
     assert!(header.contains("DYN (") && !header.contains("INTERP"), "{header}");
     let map = fs::read_to_string(fixture.join("map")).unwrap();
-    assert!(map.contains("x86_64.o"), "{map}");
+    assert!(map.contains("strings-x86_64.o"), "{map}");
     assert_eq!(taken(&map), Vec::<String>::new());
     assert_eq!(Output::of(&mut fixture.command("./main")).stdout, "Some(21000) Some(7)\n");
 }

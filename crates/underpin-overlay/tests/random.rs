@@ -1,5 +1,6 @@
 //! getrandom in static programs on musl: the kernel's own numbers, without a system call where the kernel allows that.
 
+use underpin_overlay::Part;
 use underpin_test_support::{Fixture, Output, need, skip};
 
 /// Sixteen bytes each from four threads, from a child's four, and in between from a signal handler: none may appear
@@ -64,7 +65,7 @@ int main(int count, char **arguments) {
 "#;
 
 fn object(dir: &Fixture, processor: &str) -> String {
-    let object = underpin_overlay::random(processor).expect("on board");
+    let object = Part::Random.object(processor).expect("on board");
     dir.write(format!("random-{processor}.o"), object.bytes).to_str().expect("a UTF-8 path").to_owned()
 }
 

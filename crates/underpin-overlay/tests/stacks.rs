@@ -5,10 +5,11 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use underpin_overlay::Part;
 use underpin_test_support::{Fixture, Output, need, skip_without_target};
 
 fn object(dir: &Fixture, processor: &str) -> String {
-    let object = underpin_overlay::stacks(processor).expect("on board");
+    let object = Part::Stacks.object(processor).expect("on board");
     dir.write(format!("stacks-{processor}.o"), object.bytes).to_str().expect("a UTF-8 path").to_owned()
 }
 

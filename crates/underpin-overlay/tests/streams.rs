@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use underpin_overlay::Part;
 use underpin_test_support::{Fixture, Output, need, skip_without_target};
 
 /// What the program of the rules reads.
@@ -19,7 +20,7 @@ fn header(dir: &Fixture, before: &str) -> String {
 }
 
 fn object(dir: &Fixture, processor: &str) -> String {
-    let object = underpin_overlay::streams(processor).expect("on board");
+    let object = Part::Streams.object(processor).expect("on board");
     dir.write(format!("streams-{processor}.o"), object.bytes).to_str().expect("a UTF-8 path").to_owned()
 }
 

@@ -3,6 +3,7 @@
 use anyhow::{Context, anyhow};
 use underpin_build::{Allocator, CLibrary, Claim, Goal, Header, LinkObject, Processor, Spec};
 use underpin_malloc::{AllocatorKind, Object};
+use underpin_overlay::Part;
 
 /// The allocator of a static musl build if none is named: the one for the goal, if it is built in for the processor.
 pub fn usual_allocator(goal: Goal, processor: Processor) -> Allocator {
@@ -25,7 +26,7 @@ fn named(goal: Goal) -> underpin_malloc::Goal {
 
 /// The same build without the overlay, if that is not built in for the processor and was not requested (`asked`).
 pub fn without_absent(spec: Spec, asked: Option<bool>) -> Spec {
-    let on_board = underpin_overlay::object(spec.processor.name()).is_ok();
+    let on_board = Part::Strings.object(spec.processor.name()).is_ok();
     Spec { overlay: spec.overlay && (on_board || asked == Some(true)), ..spec }
 }
 
@@ -33,7 +34,7 @@ pub fn without_absent(spec: Spec, asked: Option<bool>) -> Spec {
 pub fn absent(spec: &Spec) -> Option<String> {
     let replaceable = spec.libc == CLibrary::Musl && spec.linkage.is_static();
     let processor = spec.processor.name();
-    let none = underpin_overlay::object(processor).is_err()
+    let none = Part::Strings.object(processor).is_err()
         && underpin_malloc::linkable(AllocatorKind::Mimalloc, named(spec.goal), processor).is_err();
     let what = format!(
         "for {processor} no allocator and no overlay is on board: musl's own malloc and string functions serve"
@@ -53,35 +54,19 @@ pub fn objects(spec: &Spec, rust: bool) -> anyhow::Result<Vec<LinkObject>> {
     Ok(objects)
 }
 
-/// Those of the overlay that programs call and the C library does not.
-const OPTIONAL: [&str; 6] = ["options", "dates", "regex", "sequences", "universal", "break"];
-
 /// The overlay's objects. They are of one version: the first has the claim for all of them.
 fn overlay(spec: &Spec) -> anyhow::Result<Vec<LinkObject>> {
-    let name = spec.processor.name();
+    let processor = spec.processor.name();
     // Larger buffers are memory.
-    let streams = (spec.goal != Goal::Memory).then(|| ("streams", "streams", underpin_overlay::streams(name)));
-    let parts = [
-        ("overlay", "strings, qsort", underpin_overlay::object(name)),
-        ("messages", "messages", underpin_overlay::messages(name)),
-        ("numbers", "numbers", underpin_overlay::numbers(name)),
-        ("random", "getrandom", underpin_overlay::random(name)),
-        ("stacks", "thread stacks", underpin_overlay::stacks(name)),
-        ("options", "getopt", underpin_overlay::options(name)),
-        ("dates", "dates", underpin_overlay::dates(name)),
-        ("regex", "regular expressions", underpin_overlay::regex(name)),
-        ("sequences", "rand", underpin_overlay::sequences(name)),
-        ("universal", "gmtime", underpin_overlay::universal(name)),
-        ("break", "sbrk", underpin_overlay::data_break(name)),
-    ];
+    let wanted = |part: &Part| *part != Part::Streams || spec.goal != Goal::Memory;
     let (mut objects, mut named, mut version) = (Vec::new(), Vec::new(), "");
-    for (file, words, object) in parts.into_iter().chain(streams) {
-        let object = object.map_err(|reason| anyhow!(reason));
-        let object = object.with_context(|| format!("the overlay cannot be linked in for {name}"))?;
+    for part in Part::ALL.into_iter().filter(wanted) {
+        let object = part.object(processor).map_err(|reason| anyhow!(reason));
+        let object = object.with_context(|| format!("the overlay cannot be linked in for {processor}"))?;
         version = object.version;
-        named.push(words);
-        let is_optional = OPTIONAL.contains(&file);
-        objects.push(LinkObject { name: file.to_owned(), bytes: object.bytes.to_vec(), claim: None, is_optional });
+        named.push(part.words());
+        let (bytes, is_optional) = (object.bytes.to_vec(), part.is_optional());
+        objects.push(LinkObject { name: part.name().to_owned(), bytes, claim: None, is_optional });
     }
     if let Some(first) = objects.first_mut() {
         first.claim = Some(Claim::new("overlay", format!("{version} ({})", named.join(", "))));

@@ -155,18 +155,6 @@ put_iso(Text *text, const Field *field, char letter, const Time *time)
   else put_number(text, field, days / 7 + 1, 2);
 }
 
-static long long
-seconds_of(const Time *time)
-{
-  /* Days since 1970 by the Gregorian rules for all years (proleptic), of a month that may be out of its year. */
-  const int month = (time->month % YEAR + YEAR) % YEAR;
-  const long long year = (long long)time->year + BASE + (time->month - month) / YEAR, last = year - 1;
-  const long long leaps = (last >= 0 ? last / 4 : (last - 3) / 4) - (last >= 0 ? last / 100 : (last - 99) / 100) +
-                          (last >= 0 ? last / 400 : (last - 399) / 400);
-  const long long days = (year - 1970) * 365 + leaps - 477 + before(month, is_leap(year)) + time->day - 1;
-  return days * 86400 + time->hour * 3600LL + time->minute * 60LL + time->second - time->offset;
-}
-
 static const char *
 zone_of(const Time *time)
 {
@@ -203,7 +191,7 @@ is_number_put(Text *text, const Field *field, char letter, const Time *time)
   case 'M': put_number(text, field, time->minute, 2); break;
   case 'm': put_number(text, field, time->month + 1, 2); break;
   case 'S': put_number(text, field, time->second, 2); break;
-  case 's': put_digits(text, *field, seconds_of(time), 1); break;
+  case 's': put_digits(text, *field, seconds_since_1970(time) - time->offset, 1); break;
   case 'U': put_number(text, field, (time->yearday - time->weekday + 7) / 7, 2); break;
   case 'u': put_number(text, field, (time->weekday + 6) % 7 + 1, 1); break;
   case 'W': put_number(text, field, (time->yearday - (time->weekday + 6) % 7 + 7) / 7, 2); break;
