@@ -1,6 +1,7 @@
 //! String functions in place of musl's, whose own cost a static program a third of its speed: copying, comparing and searching
 //! on x86-64 (SSE2, AVX2 or AVX-512, chosen at the 64th call that wants to know) and aarch64 (NEON). With them come `qsort`, `strtod`, `strtof`,
-//! `strtold`, `getopt`, `strftime`, `strptime`, `regcomp`, `regexec`, `rand`, `gmtime`, `sbrk` and `strerror`.
+//! `strtold`, `getopt`, `strftime`, `strptime`, `regcomp`, `regexec`, `rand`, `gmtime`, `sbrk`, `strerror`, `floor`
+//! and its relatives, and `fma`.
 //!
 //! A program of this workspace gets them by naming the crate (`use underpin_overlay as _;`): the linker finds the names here
 //! before it comes to the C library. With glibc, whose functions choose by processor, nothing is replaced. For programs of
@@ -63,6 +64,8 @@ pub enum Part {
     Universal,
     /// `sbrk` and `brk`, which musl refuses, for programs that have an allocator of their own.
     Break,
+    /// `floor`, `ceil`, `trunc`, `rint`, `nearbyint` and `fma` by the processor's instructions, where it has them.
+    Rounding,
     /// Buffers of 4 KiB instead of 1 for files. It replaces musl's function that lists a new stream; on a musl whose streams are
     /// laid out differently it changes nothing.
     Streams,
@@ -70,7 +73,7 @@ pub enum Part {
 
 impl Part {
     /// All of them, in the order of the link line.
-    pub const ALL: [Part; 12] = [
+    pub const ALL: [Part; 13] = [
         Part::Strings,
         Part::Messages,
         Part::Numbers,
@@ -82,6 +85,7 @@ impl Part {
         Part::Sequences,
         Part::Universal,
         Part::Break,
+        Part::Rounding,
         Part::Streams,
     ];
 
@@ -99,6 +103,7 @@ impl Part {
             Part::Sequences => "sequences",
             Part::Universal => "universal",
             Part::Break => "break",
+            Part::Rounding => "rounding",
             Part::Streams => "streams",
         }
     }
@@ -117,6 +122,7 @@ impl Part {
             Part::Sequences => "rand",
             Part::Universal => "gmtime",
             Part::Break => "sbrk",
+            Part::Rounding => "rounding, fma",
             Part::Streams => "streams",
         }
     }
@@ -151,6 +157,7 @@ impl Part {
             Part::Sequences => &objects::SEQUENCES,
             Part::Universal => &objects::UNIVERSAL,
             Part::Break => &objects::BREAK,
+            Part::Rounding => &objects::ROUNDING,
             Part::Streams => &objects::STREAMS,
         }
     }

@@ -3,7 +3,7 @@
  *
  * It is asked at the 64th call that wants one, and until then calls are served by SSE2: in a virtual machine each CPUID is a way
  * to the hypervisor and back (7 us on Intel, where an empty program takes 90), and a short program makes few calls. */
-#include <cpuid.h>
+#include "../processor.h"
 
 enum { UNKNOWN, SSE2, AVX2, AVX512 };
 
@@ -69,15 +69,6 @@ static size_t narrow_from = SIZE_MAX;
 enum Takeover { EARLY, LATE };
 static enum Takeover takeover = EARLY;
 
-/* What the kernel saves of the registers when it changes threads. */
-static uint32_t
-saved_registers(void)
-{
-  uint32_t low, high;
-  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-  return low;
-}
-
 /* Where the string instructions become faster. On AMD they copy faster than loops as soon as source and target
  * together exceed the L1 cache, and fill faster from the L2 cache on (Zen 5: 1.7 times and 1.2 times; measured by
  * `cargo xtask bench overlay`), except on Zen 4, whose loops are as fast at any size, and up to a fifth faster where source and
@@ -127,7 +118,7 @@ best_level(void)
   tune(family, fast);
   if (!(features & bit_OSXSAVE) || !(features & bit_AVX) || !has_lzcnt()) return SSE2;
   uint32_t registers = saved_registers(), bits = bit_AVX2 | bit_BMI | bit_BMI2;
-  if ((fast & bits) != bits || (registers & 0x6) != 0x6) return SSE2;
+  if ((fast & bits) != bits || (registers & SAVES_AVX) != SAVES_AVX) return SSE2;
   bits = bit_AVX512F | bit_AVX512BW | bit_AVX512VL;
   if ((fast & bits) != bits || (registers & 0xE6) != 0xE6) return AVX2;
   /* Skylake and Cascade Lake servers lower their clock for registers of 64 bytes. */

@@ -15,6 +15,8 @@ pub struct Both<'a> {
     pub flags: &'a [&'a str],
     /// Flags on musl.
     pub musl_flags: &'a [&'a str],
+    /// Libraries for both.
+    pub libraries: &'a [&'a str],
     /// The arguments it is run with.
     pub arguments: &'a [&'a str],
     /// Is this a line that says what those after it are about?
@@ -35,7 +37,7 @@ impl Both<'_> {
     pub fn judged(&self) -> Compared<'_> {
         let dir = Fixture::new();
         dir.write("program.c", self.program);
-        dir.must("gcc", [&["-w", "-O1", "program.c", "-o", "on-glibc"][..], self.flags].concat());
+        dir.must("gcc", [&["-w", "-O1", "program.c", "-o", "on-glibc"][..], self.flags, self.libraries].concat());
         for part in self.parts {
             write(&dir, *part);
         }
@@ -71,7 +73,7 @@ impl Compared<'_> {
     fn on_musl(&self, program: &str, objects: &[&str], code: Option<i32>) -> String {
         let words = ["-w", "-static", "-O1"];
         let file = ["program.c", "-o", program];
-        self.dir.musl_cc([&words[..], objects, &file, self.both.flags, self.both.musl_flags].concat());
+        self.dir.musl_cc([&words[..], objects, &file, self.both.flags, self.both.musl_flags, self.both.libraries].concat());
         self.both.says(&self.dir, program, code)
     }
 }
