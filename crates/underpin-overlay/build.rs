@@ -11,7 +11,7 @@ use std::process::Command;
 use underpin_build_support as support;
 
 /// The objects: the constant that holds them, and the source.
-const OBJECTS: [(&str, &str); 13] = [
+const OBJECTS: [(&str, &str); 15] = [
     ("STRINGS", "native/overlay.c"),
     ("NUMBERS", "native/numbers.c"),
     ("RANDOM", "native/random.c"),
@@ -24,13 +24,27 @@ const OBJECTS: [(&str, &str); 13] = [
     ("UNIVERSAL", "native/universal.c"),
     ("BREAK", "native/break.c"),
     ("ROUNDING", "native/rounding.c"),
+    ("SYSLOG", "native/syslog.c"),
+    ("OPEN", "native/open.c"),
     ("MESSAGES", "native/messages.c"),
 ];
 
 /// They replace functions that the C library itself calls, and an archive comes too late for those; or programs in Rust have no use
 /// for them.
-const OBJECTS_ONLY: [&str; 10] =
-    ["STACKS", "STREAMS", "MESSAGES", "OPTIONS", "DATES", "REGEX", "SEQUENCES", "UNIVERSAL", "BREAK", "ROUNDING"];
+const OBJECTS_ONLY: [&str; 12] = [
+    "STACKS",
+    "STREAMS",
+    "MESSAGES",
+    "OPTIONS",
+    "DATES",
+    "REGEX",
+    "SEQUENCES",
+    "UNIVERSAL",
+    "BREAK",
+    "ROUNDING",
+    "SYSLOG",
+    "OPEN",
+];
 
 /// The kernel's names of the processors that there are sources for.
 const PROCESSORS: [&str; 2] = ["x86_64", "aarch64"];

@@ -1,6 +1,6 @@
 //! String functions in place of musl's, whose own cost a static program a third of its speed: copying, comparing and searching
 //! on x86-64 (SSE2, AVX2 or AVX-512, chosen at the 64th call that wants to know) and aarch64 (NEON). With them come `qsort`, `strtod`, `strtof`,
-//! `strtold`, `getopt`, `strftime`, `strptime`, `regcomp`, `regexec`, `rand`, `gmtime`, `sbrk`, `strerror`, `floor`
+//! `strtold`, `getopt`, `strftime`, `strptime`, `regcomp`, `regexec`, `rand`, `gmtime`, `sbrk`, `syslog`, `open`, `strerror`, `floor`
 //! and its relatives, and `fma`.
 //!
 //! A program of this workspace gets them by naming the crate (`use underpin_overlay as _;`): the linker finds the names here
@@ -66,6 +66,10 @@ pub enum Part {
     Break,
     /// `floor`, `ceil`, `trunc`, `rint`, `nearbyint` and `fma` by the processor's instructions, where it has them.
     Rounding,
+    /// `syslog` and its relatives as glibc has them: local time, the program's name, messages of any length.
+    Syslog,
+    /// `open` in one system call, where musl makes two of it for each file that is to be closed on exec.
+    Open,
     /// Buffers of 4 KiB instead of 1 for files. It replaces musl's function that lists a new stream; on a musl whose streams are
     /// laid out differently it changes nothing.
     Streams,
@@ -73,7 +77,7 @@ pub enum Part {
 
 impl Part {
     /// All of them, in the order of the link line.
-    pub const ALL: [Part; 13] = [
+    pub const ALL: [Part; 15] = [
         Part::Strings,
         Part::Messages,
         Part::Numbers,
@@ -86,6 +90,8 @@ impl Part {
         Part::Universal,
         Part::Break,
         Part::Rounding,
+        Part::Syslog,
+        Part::Open,
         Part::Streams,
     ];
 
@@ -104,6 +110,8 @@ impl Part {
             Part::Universal => "universal",
             Part::Break => "break",
             Part::Rounding => "rounding",
+            Part::Syslog => "syslog",
+            Part::Open => "open",
             Part::Streams => "streams",
         }
     }
@@ -123,14 +131,27 @@ impl Part {
             Part::Universal => "gmtime",
             Part::Break => "sbrk",
             Part::Rounding => "rounding, fma",
+            Part::Syslog => "syslog",
+            Part::Open => "open",
             Part::Streams => "streams",
         }
     }
 
-    /// Programs call it and the C library does not: it may stand in an archive behind the program's own files. The others stand in
-    /// front of all libraries.
+    /// Whether it may stand in an archive behind the program's own files, so that only what calls it has it. The others stand in
+    /// front of all libraries: the C library itself is to call them.
     pub const fn is_optional(self) -> bool {
-        matches!(self, Part::Options | Part::Dates | Part::Regex | Part::Sequences | Part::Universal | Part::Break)
+        matches!(
+            self,
+            Part::Options
+                | Part::Dates
+                | Part::Regex
+                | Part::Sequences
+                | Part::Universal
+                | Part::Break
+                | Part::Rounding
+                | Part::Syslog
+                | Part::Open
+        )
     }
 
     /// The object for a processor by the kernel's name of it (`x86_64`, `aarch64`).
@@ -158,6 +179,8 @@ impl Part {
             Part::Universal => &objects::UNIVERSAL,
             Part::Break => &objects::BREAK,
             Part::Rounding => &objects::ROUNDING,
+            Part::Syslog => &objects::SYSLOG,
+            Part::Open => &objects::OPEN,
             Part::Streams => &objects::STREAMS,
         }
     }

@@ -14,6 +14,7 @@ fn the_break_moves_as_on_glibc() {
     let judge = &compared.judge;
     assert!(judge.lines().count() > 3000 && judge.contains("up: 1 1, then "), "{judge}");
     compared.agrees();
+    assert!(compared.alone() != compared.judge);
     // Where there are few addresses, it takes a part of them.
     let limited = Output::of(compared.dir.command("sh").args(["-c", "ulimit -v 50000 && exec ./on-musl"]));
     assert_eq!((limited.code, &limited.stdout), (Some(0), judge));

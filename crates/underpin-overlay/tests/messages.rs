@@ -19,4 +19,5 @@ fn errors_and_signals_are_called_as_on_glibc() {
     let judge = &compared.judge;
     assert!(judge.lines().count() == 605 && judge.contains("[Too many open files]"), "{judge}");
     compared.agrees();
+    assert!(compared.alone() != compared.judge);
 }

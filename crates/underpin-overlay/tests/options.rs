@@ -22,6 +22,7 @@ fn options_are_read_as_on_glibc() {
         let judge = &compared.judge;
         assert!(judge.lines().count() > 10_000 && judge.contains("is ambiguous; possibilities:"), "{judge}");
         compared.agrees();
+        assert!(compared.alone() != compared.judge);
     }
 }
 

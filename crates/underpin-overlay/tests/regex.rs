@@ -21,6 +21,7 @@ fn expressions_match_as_on_glibc() {
     let (searches, matches) = (judge.matches("  [").count(), judge.matches(": 0 ").count());
     assert!(searches > 50_000 && matches > 10_000, "{searches} {matches}");
     compared.agrees();
+    assert!(compared.alone() != compared.judge);
 }
 
 /// Memory that fails, several threads, texts too long for anything but linear time, and what glibc gets wrong.

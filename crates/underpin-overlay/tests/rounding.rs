@@ -22,6 +22,7 @@ fn numbers_are_rounded_as_on_glibc() {
     let (results, exceptions) = (judge.matches(" fma ").count(), judge.matches(" 20 float ").count());
     assert!(results == 40_000 && exceptions > 10_000, "{results} {exceptions}");
     compared.agrees();
+    assert!(compared.alone() != compared.judge);
 }
 
 /// The first has roundsd and no FMA, the second neither.
@@ -31,6 +32,7 @@ fn they_are_so_on_processors_without_the_instructions() {
     let both = both(&["6000"]);
     let compared = both.judged();
     compared.agrees();
+    assert!(compared.alone() != compared.judge);
     for processor in ["Nehalem", "Conroe"] {
         let words = ["-cpu", processor, "./on-musl", "6000"];
         let said = Output::of(compared.dir.command("qemu-x86_64").args(words)).stdout;

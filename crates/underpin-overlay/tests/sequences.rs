@@ -9,5 +9,8 @@ use underpin_test_support::need;
 #[test]
 fn a_seed_gives_glibcs_sequence() {
     need!("gcc", "musl-gcc");
-    Both { program: include_str!("sequences.c"), parts: &[Part::Sequences], ..Both::default() }.judged().agrees();
+    let both = Both { program: include_str!("sequences.c"), parts: &[Part::Sequences], ..Both::default() };
+    let compared = both.judged();
+    compared.agrees();
+    assert!(compared.alone() != compared.judge);
 }

@@ -19,4 +19,5 @@ fn universal_time_is_glibcs() {
     let judge = &compared.judge;
     assert!(judge.lines().count() > 400_000 && judge.contains(" GMT ") && judge.contains("none"));
     compared.agrees();
+    assert!(compared.alone() != compared.judge);
 }
