@@ -150,11 +150,18 @@ fn of_crypt(spec: &Spec, said: &str) -> Option<String> {
     let (header, library, functions) = CRYPT;
     let is_missing = said.lines().filter_map(missing_header).any(|missing| missing == header)
         || named(said, &NO_LIBRARY).any(|missing| missing == library)
-        || named(said, &UNDEFINED).any(|missing| functions.contains(&missing));
+        || named(said, &UNDEFINED).any(|missing| functions.contains(&missing))
+        || said.lines().any(asks_for_crypt);
     (spec.libc == CLibrary::Musl && is_missing).then(|| {
         "musl has crypt(3), but this machine's musl came without it (as Debian's does): `--cc zig` builds with zig's, which has it"
             .to_owned()
     })
+}
+
+/// The project itself says so, as dropbear's headers do by `#error`.
+fn asks_for_crypt(line: &str) -> bool {
+    let stands_alone = |at: usize| !line[..at].ends_with(|letter: char| letter.is_alphanumeric() || letter == '_');
+    line.contains("error") && line.match_indices("crypt()").any(|(at, _)| stands_alone(at))
 }
 
 /// How a library comes to be there for the build's C library.
@@ -396,11 +403,13 @@ mod tests {
             "src/cfgparse.c:19:10: fatal error: crypt.h: No such file or directory\n",
             "/usr/bin/ld: cannot find -lcrypt: No such file or directory\n",
             "/usr/bin/ld: auth.c:9: undefined reference to `crypt'\n",
+            "../sysoptions.h:281:10: error: #error \"DROPBEAR_SVR_PASSWORD_AUTH requires `crypt()'.\"\n",
         ] {
             assert!(advice(&spec(Allocator::System), said).unwrap().contains("`--cc zig`"), "{said}");
             assert!(!advice(&glibc, said).is_some_and(|advice| advice.contains("zig")), "{said}");
         }
         assert!(!advice(&spec(Allocator::System), "cannot find -lcrypto\n").unwrap().contains("zig"));
+        assert_eq!(advice(&spec(Allocator::System), "a.c:9:2: error: too few arguments to decrypt()\n"), None);
     }
 
     #[test]
