@@ -305,11 +305,11 @@ check_hexadecimal(void)
   check(text);
 }
 
-/* Each power of ten, with digits that have it multiplied by each part of the table. */
+/* Each power of ten, or every seventh if there is to be little, with digits that have it multiplied by each part of the table. */
 static void
 check_powers(void)
 {
-  for (int power = -5030; power <= 4970; power++) {
+  for (int power = -5030; power <= 4970; power += TRIES < 5000 ? 7 : 1) {
     for (int digits = 1; digits <= 37; digits += 12) {
       sprintf(text, "%.*se%d", digits, "3141592653589793238462643383279502884197", power);
       check(text);

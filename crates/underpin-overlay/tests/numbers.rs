@@ -31,7 +31,7 @@ fn what_clang_makes_of_them_does_so_too() {
 fn they_do_so_on_aarch64() {
     need!("aarch64-linux-gnu-gcc", "qemu-aarch64");
     let flags = ["-mno-outline-atomics"];
-    assert_eq!(read(["aarch64-linux-gnu-gcc"; 2], &flags, &["-static", "-DTRIES=1000"], &["qemu-aarch64"]), "read\n");
+    assert_eq!(read(["aarch64-linux-gnu-gcc"; 2], &flags, &["-static", "-DTRIES=400"], &["qemu-aarch64"]), "read\n");
 }
 
 #[test]
@@ -43,6 +43,6 @@ fn the_sanitizers_find_nothing_in_them() {
 #[test]
 fn a_static_program_reads_with_them_what_musls_scanf_reads() {
     need!("musl-gcc");
-    let (flags, check) = (["-DOVERLAY_REPLACES"], ["-static", "-DPLAIN", "-DTRIES=5000"]);
+    let (flags, check) = (["-DOVERLAY_REPLACES"], ["-static", "-DPLAIN", "-DTRIES=2000"]);
     assert_eq!(read(["musl-gcc"; 2], &flags, &check, &[]), "read\n");
 }
