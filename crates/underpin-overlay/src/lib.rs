@@ -95,10 +95,10 @@ impl Part {
         Part::Streams,
     ];
 
-    /// A name for its file, without an ending.
+    /// A name for its file, without an ending. By that of the string functions a program is told to have the overlay.
     pub const fn name(self) -> &'static str {
         match self {
-            Part::Strings => "strings",
+            Part::Strings => "overlay",
             Part::Messages => "messages",
             Part::Numbers => "numbers",
             Part::Random => "random",

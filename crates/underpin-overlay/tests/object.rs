@@ -197,7 +197,7 @@ fn a_static_c_program_has_its_functions_and_not_musls() {
     fixture.musl_cc([&link[..], &["early.c"]].concat());
     let without = fs::read_to_string(fixture.join("map")).unwrap();
     assert!(taken(&without).contains(&"memcpy.lo".to_owned()), "the map says nothing of members");
-    fixture.musl_cc([&link[..], &["strings-x86_64.o", "early.c"]].concat());
+    fixture.musl_cc([&link[..], &["overlay-x86_64.o", "early.c"]].concat());
     assert_eq!(taken(&fs::read_to_string(fixture.join("map")).unwrap()), Vec::<String>::new());
     let symbols = fixture.must("nm", ["early"]);
     assert!(symbols.contains(" t memcpy_avx2") && symbols.contains(" t overlay_choose"), "{symbols}");
@@ -280,7 +280,7 @@ fn a_static_pie_of_rust_has_its_functions_and_not_musls() {
     if !std::path::Path::new(folder.trim()).exists() {
         return skip_without_target(TARGET);
     }
-    let wrapper = fixture.write("linker", "#!/bin/sh\nexec cc strings-x86_64.o -Wl,-Map,map \"$@\"\n");
+    let wrapper = fixture.write("linker", "#!/bin/sh\nexec cc overlay-x86_64.o -Wl,-Map,map \"$@\"\n");
     fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).unwrap();
     fixture.write("main.rs", RUST);
     let linker = format!("linker={}", wrapper.display());
@@ -288,7 +288,7 @@ fn a_static_pie_of_rust_has_its_functions_and_not_musls() {
     let header = fixture.must("readelf", ["--file-header", "--program-headers", "main"]);
     assert!(header.contains("DYN (") && !header.contains("INTERP"), "{header}");
     let map = fs::read_to_string(fixture.join("map")).unwrap();
-    assert!(map.contains("strings-x86_64.o"), "{map}");
+    assert!(map.contains("overlay-x86_64.o"), "{map}");
     assert_eq!(taken(&map), Vec::<String>::new());
     assert_eq!(Output::of(&mut fixture.command("./main")).stdout, "Some(21000) Some(7)\n");
 }
