@@ -20,7 +20,7 @@
 
 enum Instructions { UNKNOWN, NONE, ROUND, ROUND_AND_FMA };
 
-/* One byte each, so it does not matter if two threads ask at once; none can count past zero. */
+/* One byte each, so it does not matter if two threads ask at once, or count while a third asks: all find the same. */
 static unsigned char instructions;
 static signed char until_asked = -64;
 

@@ -1,4 +1,4 @@
-//! The objects for the link line: what it defines and requires, by nm and readelf, and what becomes of
+//! The objects for the link line: what they define and require, by nm and readelf, and what becomes of
 //! programs linked with it, by the linker's own map.
 
 use std::collections::{BTreeMap, BTreeSet};
