@@ -199,9 +199,12 @@ vsyslog(int priority, const char *format, va_list arguments)
     va_copy(again, arguments);
     int start, length = compose(text, USUAL, priority, format, arguments, &start);
     if (length >= USUAL) {
-      text = malloc((size_t)length + 1);
-      if (text) length = compose(text, length + 1, priority, format, again, &start);
+      const int room = length;
+      text = malloc((size_t)room + 1);
+      if (text) length = compose(text, room + 1, priority, format, again, &start);
       else text = usual, length = USUAL - 1;
+      /* Another thread may have made an argument longer in between. */
+      if (length > room) length = room;
     }
     va_end(again);
     put(text, length, start);
