@@ -29,22 +29,9 @@ const OBJECTS: [(&str, &str); 15] = [
     ("MESSAGES", "native/messages.c"),
 ];
 
-/// They replace functions that the C library itself calls, and an archive comes too late for those; or programs in Rust have no use
-/// for them.
-const OBJECTS_ONLY: [&str; 12] = [
-    "STACKS",
-    "STREAMS",
-    "MESSAGES",
-    "OPTIONS",
-    "DATES",
-    "REGEX",
-    "SEQUENCES",
-    "UNIVERSAL",
-    "BREAK",
-    "ROUNDING",
-    "SYSLOG",
-    "OPEN",
-];
+/// Those that are in the archive, too. The others replace functions that the C library itself calls, and an archive comes too late
+/// for those; or programs in Rust have no use for them.
+const IN_ARCHIVE: [&str; 3] = ["STRINGS", "NUMBERS", "RANDOM"];
 
 /// The kernel's names of the processors that there are sources for.
 const PROCESSORS: [&str; 2] = ["x86_64", "aarch64"];
@@ -128,7 +115,7 @@ fn archive(more: Option<&str>) -> Result<(), String> {
     if env::var("CARGO_CFG_TARGET_ENV").is_ok_and(|name| name == "musl") {
         build.define("OVERLAY_REPLACES", None);
     }
-    build.files(OBJECTS.iter().filter(|(constant, _)| !OBJECTS_ONLY.contains(constant)).map(|(_, source)| source));
+    build.files(OBJECTS.iter().filter(|(constant, _)| IN_ARCHIVE.contains(constant)).map(|(_, source)| source));
     build.try_compile("underpin_overlay").map_err(|error| error.to_string())
 }
 
