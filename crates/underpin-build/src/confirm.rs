@@ -1,7 +1,7 @@
 //! Is the file what was asked for? Its own bytes answer, by the rules of `underpin check`.
 
 use crate::evidence::{Presence, presence};
-use crate::{Allocator, BuildError, CLibrary, Goal, LinkObject, Linkage, Spec};
+use crate::{Allocator, BuildError, CLibrary, Claim, Goal, LinkObject, Linkage, Spec};
 use bstr::{BString, ByteSlice};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -65,9 +65,9 @@ pub fn confirm(path: &Path, spec: &Spec, objects: &[LinkObject]) -> Result<Confi
     let compat = compat::check(&subject, &[], None);
     let note = details.notes.build.clone();
     let mut facts = held_against(spec, &subject, &compat, note.as_ref());
-    let claimed = objects.iter().filter(|object| object.claim.is_some());
-    let present: Vec<(&LinkObject, Presence)> =
-        claimed.filter_map(|object| Some((object, presence(&file, &object.bytes)?))).collect();
+    let claimed = LinkObject::claimed(objects).into_iter();
+    let present: Vec<(&Claim, Presence)> =
+        claimed.filter_map(|(object, claim)| Some((claim, presence(&file, &object.bytes)?))).collect();
     if details.notes.abi.is_none() && present.iter().any(|(_, presence)| matches!(presence, Presence::Linked { .. })) {
         facts.iter_mut().for_each(|fact| by_note(fact, spec, note.as_ref()));
     }
@@ -75,7 +75,7 @@ pub fn confirm(path: &Path, spec: &Spec, objects: &[LinkObject]) -> Result<Confi
     if libc_kind == Some(LibcKind::NoLibc) && present.iter().any(|(_, presence)| *presence == Presence::NotNeeded) {
         facts.iter_mut().for_each(|fact| without_library(fact, spec, note.as_ref()));
     }
-    facts.extend(present.iter().filter_map(|(object, presence)| linked(object, presence)));
+    facts.extend(present.iter().map(|(claim, presence)| linked(claim, presence)));
     let opens_in_vain = spec.libc == CLibrary::Musl && spec.linkage.is_static() && file.find(IN_VAIN).is_some();
     let (bytes, debug_bytes) = (file.len() as u64, details.debug_bytes());
     Ok(Confirmation { facts, note, bytes, debug_bytes, opens_in_vain })
@@ -174,9 +174,8 @@ fn level(subject: &Subject) -> Option<Fact> {
 }
 
 /// Whether an object that the note names is in the file. Its code needs no symbols, so this holds after a strip too.
-fn linked(object: &LinkObject, presence: &Presence) -> Option<Fact> {
-    let claim = object.claim.as_ref()?;
-    let name = &object.name;
+fn linked(claim: &Claim, presence: &Presence) -> Fact {
+    let name = &claim.key;
     let found = match presence {
         Presence::Linked { except } if except.is_empty() => format!("{name} linked in"),
         Presence::Linked { except } => format!("{name} linked in, but another's {}", except.join(", ")),
@@ -190,7 +189,7 @@ fn linked(object: &LinkObject, presence: &Presence) -> Option<Fact> {
     };
     let met = matches!(presence, Presence::Linked { .. } | Presence::NotNeeded);
     let known = *presence != Presence::NotKnown;
-    Some(Fact { what: "linked in", asked: format!("{} {}", claim.key, claim.value), found, met, known })
+    Fact { what: "linked in", asked: format!("{} {}", claim.key, claim.value), found, met, known }
 }
 
 fn claim(note: Option<&BuildNote>) -> Fact {

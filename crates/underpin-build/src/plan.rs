@@ -339,7 +339,7 @@ pub(crate) fn objects_with_note(request: &Request, claims: &[Claim]) -> Result<V
 /// What the note says: the objects' claims, then what is known about the rest.
 pub(crate) fn claims(request: &Request, toolchain: &Toolchain) -> Vec<Claim> {
     let mut claims = vec![Claim::new("build", request.spec.to_string())];
-    claims.extend(request.objects.iter().filter_map(|object| object.claim.clone()));
+    claims.extend(LinkObject::claimed(&request.objects).into_iter().map(|(_, claim)| claim.clone()));
     if !claims.iter().any(|claim| claim.key == "allocator") {
         claims.push(Claim::new("allocator", request.spec.allocator.name()));
     }

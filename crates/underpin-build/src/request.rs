@@ -62,6 +62,13 @@ impl LinkObject {
     pub fn file_name(&self) -> String {
         format!("{}.o", self.name)
     }
+
+    /// Those that the note says something about, the allocator first: the link line may have another order.
+    pub(crate) fn claimed(objects: &[LinkObject]) -> Vec<(&LinkObject, &Claim)> {
+        let mut claimed: Vec<_> = objects.iter().filter_map(|object| Some((object, object.claim.as_ref()?))).collect();
+        claimed.sort_by_key(|(_, claim)| claim.key != "allocator");
+        claimed
+    }
 }
 
 /// A header in front of the C library's own of the same name.

@@ -229,6 +229,36 @@ const START_AT_FIRST_USE: [Replacement; 4] = [
     ("  mi_detect_cpu_features();\n", ""),
 ];
 
+/// What a program pays for mimalloc before it asks for a block is pages: those that are relocated where a program can be loaded
+/// anywhere, and those of zeros that lie between what is stored to at the start. As released each of three empty heaps is written
+/// out, 8 KB with 130 pointers to the same empty page. One is enough: of it the main thread's is made with the first block, and
+/// the one that says that a heap could not be made with the first that could not (`native/mimalloc.c`). Nothing reads a fourth
+/// record of statistics. Large zeros go behind those of the program and of the C library.
+const FEW_PAGES_AT_THE_START: [Replacement; 7] = [
+    (
+        "mi_decl_cache_align const mi_theap_t _mi_theap_empty = {",
+        "UNDERPIN_RELOCATED mi_decl_cache_align const mi_theap_t _mi_theap_empty = {",
+    ),
+    (
+        "mi_decl_cache_align const mi_theap_t _mi_theap_empty_wrong = {",
+        "static const mi_theap_t underpin_unused_wrong = {",
+    ),
+    (
+        "mi_decl_cache_align mi_theap_t theap_main = {",
+        "UNDERPIN_BEHIND mi_decl_cache_align mi_theap_t theap_main;\n\nstatic const mi_theap_t underpin_unused_main = {",
+    ),
+    (
+        "    heap_main.theaps = &theap_main;\n",
+        "    heap_main.theaps = underpin_make_main(&theap_main, &tld_main, &heap_main);\n",
+    ),
+    ("mi_stats_t _mi_stats_main = {", "static const mi_stats_t underpin_unused_stats = {"),
+    (
+        "static mi_decl_cache_align mi_subproc_t subproc_main\n",
+        "UNDERPIN_BEHIND static mi_decl_cache_align mi_subproc_t subproc_main\n",
+    ),
+    ("mi_decl_cache_align mi_heap_t heap_main\n", "UNDERPIN_BEHIND mi_decl_cache_align mi_heap_t heap_main\n"),
+];
+
 /// The main thread's heap is a static one, which upstream takes for initialised: it has no option but the released ones.
 /// With two full pages kept at hand, one block that comes and goes beside them takes and frees a page each time, which is
 /// kept only if it is alone in its size (4 KiB: 221 ns, and 12 so).
@@ -475,6 +505,10 @@ fn build_mimalloc(tools: &Tools, folder: &Path, tuning: &Tuning) -> Result<PathB
     replace_once(&sources.join("prim/unix/prim.c"), &[OWN_HUGE_PAGES])?;
     if tuning.at_first_use {
         replace_once(&sources.join("init.c"), &START_AT_FIRST_USE)?;
+        replace_once(&sources.join("init.c"), &FEW_PAGES_AT_THE_START)?;
+        replace_once(&sources.join("options.c"), &[("static char out_buf[", "UNDERPIN_BEHIND static char out_buf[")])?;
+        replace_once(&sources.join("heap.c"), &[("(mi_theap_t*)&_mi_theap_empty_wrong", "underpin_no_heap()")])?;
+        replace_once(&sources.join("page.c"), &[("theap==&_mi_theap_empty_wrong", "underpin_is_no_heap(theap)")])?;
         replace_once(&sources.join("page-map.c"), &NULL_HAS_NO_PAGE)?;
     }
     if tuning.much_goes_back_at_once {

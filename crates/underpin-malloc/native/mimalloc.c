@@ -8,6 +8,20 @@
 #include <stdint.h>
 static uintptr_t underpin_main_thread(void);
 static void underpin_process_is_ready(void);
+struct mi_theap_s;
+struct mi_tld_s;
+struct mi_heap_s;
+static struct mi_theap_s *underpin_make_main(struct mi_theap_s *, struct mi_tld_s *, struct mi_heap_s *);
+static struct mi_theap_s *underpin_no_heap(void);
+static int underpin_is_no_heap(const struct mi_theap_s *);
+/* Relocated constants have pages of their own, to be made read-only; this one's are then relocated beside other data. */
+#define UNDERPIN_RELOCATED __attribute__((section(".data.underpin")))
+/* Linkers put the zeros of this section behind all others: large data's, of which x86-64 alone has a name. */
+#ifdef __x86_64__
+#define UNDERPIN_BEHIND __attribute__((section(".lbss.underpin")))
+#else
+#define UNDERPIN_BEHIND
+#endif
 #endif
 #ifdef MUCH_GOES_BACK_AT_ONCE
 struct mi_subproc_s;
@@ -56,7 +70,7 @@ static void underpin_huge_pages(void *start, size_t bytes) {
  * relies on that constructor's thread being the main one: tld_main and theap_main belong to it, and are never given back.
  * Here the first block may be another thread's, so the main thread's identity is kept from the constructor on; a thread
  * that has ended leaves its identity to the next one, which must not be taken for the owner of theap_main. */
-static uintptr_t main_thread;
+static uintptr_t main_thread __attribute__((section(".data")));
 
 static uintptr_t underpin_main_thread(void) { return main_thread != 0 ? main_thread : _mi_prim_thread_id(); }
 
@@ -68,6 +82,26 @@ static void underpin_process_is_ready(void) {
     _mi_options_post_init();
 }
 
+/* The main thread's heap as upstream writes it out, of the empty one. Upstream's mi_heap_main_init calls it once. */
+static mi_theap_t *underpin_make_main(mi_theap_t *made, mi_tld_t *thread, mi_heap_t *heap) {
+    _mi_memcpy_aligned(made, &_mi_theap_empty, sizeof *made);
+    made->tld = thread;
+    mi_atomic_store_ptr_relaxed(mi_heap_t, &made->heap, heap);
+    made->random.input[0] = 0x846ca68b;
+    made->page_full_retain = 2;
+    made->allow_page_reclaim = true;
+    return made;
+}
+
+UNDERPIN_BEHIND static mi_theap_t no_heap;
+
+static mi_theap_t *underpin_no_heap(void) {
+    mi_atomic_do_once { _mi_memcpy_aligned(&no_heap, &_mi_theap_empty, sizeof no_heap); }
+    return &no_heap;
+}
+
+static int underpin_is_no_heap(const mi_theap_t *heap) { return heap == &no_heap; }
+
 __attribute__((constructor(101))) static void attach(void) {
     main_thread = _mi_prim_thread_id();
     if (_mi_process_is_initialized) {
@@ -77,7 +111,9 @@ __attribute__((constructor(101))) static void attach(void) {
     }
 }
 
-__attribute__((destructor(101))) static void detach(void) { _mi_auto_process_done(); }
+__attribute__((destructor(101))) static void detach(void) {
+    if (_mi_process_is_initialized) _mi_auto_process_done();
+}
 #endif
 
 #ifdef MUCH_GOES_BACK_AT_ONCE
