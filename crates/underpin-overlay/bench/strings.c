@@ -36,8 +36,8 @@ forced(const char *name)
 {
   if (!strcmp(name, "best")) return 1;
 #ifdef __x86_64__
-  static const char *const levels[] = {0, "sse2", "avx2", "avx512", "avx512-late"};
-  for (int i = 1; i < 5; i++) {
+  static const char *const levels[] = {0, "sse2", "avx2", "avx512", "avx512-late", "avx512-sized"};
+  for (int i = 1; i < 6; i++) {
     if (!strcmp(name, levels[i])) return overlay_force(i) == i;
   }
 #endif

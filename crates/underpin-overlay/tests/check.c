@@ -403,7 +403,7 @@ main(void)
   puts("checked");
 #else
 #ifdef __x86_64__
-  static const char *const names[] = {"sse2", "avx2", "avx512", "avx512 late"};
+  static const char *const names[] = {"sse2", "avx2", "avx512", "avx512 late", "avx512 sized"};
 #else
   static const char *const names[] = {"neon"};
 #endif

@@ -89,11 +89,11 @@ LEVEL(not_own)(size_t n)
 not_own:
   return 1;
 }
-/* Of one vector's bytes at most, and at least one: whether AVX-512 takes over late. The size is compared with zero or W. */
+/* Of one vector's bytes at most, and at least one: whether a masked one is faster. The size is compared with zero or W. */
 INLINE int
 LEVEL(masked)(size_t n)
 {
-  __asm__ goto("cmp " LIMIT_ABOVE_LATE ", %0\n\tja %l[plain]" : : "r"((uint32_t)n) : "cc", "memory" : plain);
+  __asm__ goto("cmp " LIMIT_MASKED ", %0\n\tja %l[plain]" : : "r"((uint32_t)n) : "cc", "memory" : plain);
   return 1;
 plain:
   return 0;

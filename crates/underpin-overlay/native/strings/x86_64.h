@@ -81,16 +81,16 @@ COPYING(TEXT(NAME(memcpy)), memcpy);
 COPYING(TEXT(NAME(memmove)), memmove);
 
 #ifndef OVERLAY_REPLACES
-/* Sets the level, if the processor has it: one of `choose.h`, the highest one with AVX-512 that takes over early; one more,
- * with AVX-512 that takes over late. Returns what is in force afterwards. For tests. */
+/* Sets the level, if the processor has it: one of `choose.h`, the highest one with AVX-512 that takes over early; one more and
+ * two more, with AVX-512 that takes over in the other ways. Returns what is in force afterwards. For tests. */
 int overlay_force(int level);
 int
 overlay_force(int level)
 {
   unsigned char best = best_level();
-  takeover = level > AVX512 ? LATE : EARLY;
+  takeover = level > AVX512 ? (enum Takeover)(level - AVX512) : EARLY;
   narrow_from = takeover == LATE ? 4096 : SIZE_MAX;
   put_level(level < best ? (unsigned char)level : best);
-  return overlay_level.level + (overlay_level.level == AVX512 && takeover == LATE);
+  return overlay_level.level + (overlay_level.level == AVX512 ? (int)takeover : 0);
 }
 #endif
