@@ -8,6 +8,7 @@
 #![allow(clippy::print_stdout, reason = "a build script talks to cargo on standard output")]
 
 mod linkable;
+mod mimalloc;
 mod recipe;
 mod sources;
 mod tools;
