@@ -111,6 +111,7 @@ __attribute__((constructor(101))) static void attach(void) {
     }
 }
 
+/* What has not started has nothing to end, and its code and options need not be read in. */
 __attribute__((destructor(101))) static void detach(void) {
     if (_mi_process_is_initialized) _mi_auto_process_done();
 }
