@@ -69,7 +69,8 @@ static void underpin_huge_pages(void *start, size_t bytes) {
  * block and which waits while another thread is in mi_process_init_once. Upstream's constructor starts it earlier, and
  * relies on that constructor's thread being the main one: tld_main and theap_main belong to it, and are never given back.
  * Here the first block may be another thread's, so the main thread's identity is kept from the constructor on; a thread
- * that has ended leaves its identity to the next one, which must not be taken for the owner of theap_main. */
+ * that has ended leaves its identity to the next one, which must not be taken for the owner of theap_main. It is stored to at
+ * each start, so it is on a page that has been relocated, not one of zeros. */
 static uintptr_t main_thread __attribute__((section(".data")));
 
 static uintptr_t underpin_main_thread(void) { return main_thread != 0 ? main_thread : _mi_prim_thread_id(); }
@@ -82,14 +83,13 @@ static void underpin_process_is_ready(void) {
     _mi_options_post_init();
 }
 
-/* The main thread's heap as upstream writes it out, of the empty one. Upstream's mi_heap_main_init calls it once. */
+/* The main thread's heap as upstream writes it out, of the empty one, but for its options, which are read next
+ * (MAIN_THREAD_HAS_OPTIONS). Upstream's mi_heap_main_init calls it once. */
 static mi_theap_t *underpin_make_main(mi_theap_t *made, mi_tld_t *thread, mi_heap_t *heap) {
     _mi_memcpy_aligned(made, &_mi_theap_empty, sizeof *made);
     made->tld = thread;
     mi_atomic_store_ptr_relaxed(mi_heap_t, &made->heap, heap);
     made->random.input[0] = 0x846ca68b;
-    made->page_full_retain = 2;
-    made->allow_page_reclaim = true;
     return made;
 }
 
