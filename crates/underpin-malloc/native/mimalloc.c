@@ -22,6 +22,7 @@ static int underpin_is_no_heap(const struct mi_theap_s *);
 #else
 #define UNDERPIN_BEHIND
 #endif
+#define UNDERPIN_PAGE __attribute__((aligned(4096)))
 #endif
 #ifdef MUCH_GOES_BACK_AT_ONCE
 struct mi_subproc_s;
@@ -36,8 +37,23 @@ static void underpin_offers(size_t bytes);
 
 static void underpin_huge_pages(void *start, size_t bytes);
 
+/* Of a block, in bytes, whose page does not begin where its slices do. */
+enum { UNDERPIN_LARGE = 16 << 10 };
+static size_t underpin_start(size_t start, size_t block, size_t bytes, const void *slices);
+
 #include "static.c"
 #include <errno.h>
+
+/* Where the first block of a page begins: as upstream has it, or up to 64 lines of a cache behind that if there is room, so many
+ * for one slice of addresses and so many for another. It costs at most one block of a page, in addresses. */
+static size_t underpin_start(size_t start, size_t block, size_t bytes, const void *slices) {
+    enum { LINE = 64, PLACE_BITS = 6 };
+    if (block < UNDERPIN_LARGE) return start;
+    /* Fibonacci hashing (Knuth, The Art of Computer Programming 6.4): neighbours, and each eighth too, are far apart. */
+    const uint64_t hash = (uint64_t)((uintptr_t)slices / MI_ARENA_SLICE_SIZE) * 0x9E3779B97F4A7C15u;
+    const size_t behind = (size_t)(hash >> (64 - PLACE_BITS)) * LINE, room = bytes - start - block;
+    return start + (behind <= room ? behind : room / LINE * LINE);
+}
 
 /* A kernel without huge pages refuses it, which is no error of an allocation. */
 static void underpin_advise(char *start, size_t bytes, int advice) {
@@ -83,10 +99,16 @@ static void underpin_process_is_ready(void) {
     _mi_options_post_init();
 }
 
+/* The empty heap, without the zeros behind it: they would be pages of the program's own. What is made is zeros before. */
+static void copy_empty(mi_theap_t *made) {
+    _mi_memcpy(made, &_mi_theap_empty, offsetof(mi_theap_t, stats));
+    mi_stats_header_init(&made->stats);
+}
+
 /* The main thread's heap as upstream writes it out, of the empty one, but for its options, which are read next
  * (MAIN_THREAD_HAS_OPTIONS). Upstream's mi_heap_main_init calls it once. */
 static mi_theap_t *underpin_make_main(mi_theap_t *made, mi_tld_t *thread, mi_heap_t *heap) {
-    _mi_memcpy_aligned(made, &_mi_theap_empty, sizeof *made);
+    copy_empty(made);
     made->tld = thread;
     mi_atomic_store_ptr_relaxed(mi_heap_t, &made->heap, heap);
     made->random.input[0] = 0x846ca68b;
@@ -96,7 +118,7 @@ static mi_theap_t *underpin_make_main(mi_theap_t *made, mi_tld_t *thread, mi_hea
 UNDERPIN_BEHIND static mi_theap_t no_heap;
 
 static mi_theap_t *underpin_no_heap(void) {
-    mi_atomic_do_once { _mi_memcpy_aligned(&no_heap, &_mi_theap_empty, sizeof no_heap); }
+    mi_atomic_do_once { copy_empty(&no_heap); }
     return &no_heap;
 }
 

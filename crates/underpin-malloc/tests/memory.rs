@@ -74,9 +74,46 @@ static void *any_sizes(void *number) {
     for (int i = 0; i < BLOCKS; i++) free(kept[i]);
     return NULL;
 }
+/* At how many different lines of their pages 64 blocks of a size begin. */
+static int places(size_t size) {
+    enum { BLOCKS = 64 };
+    unsigned char *blocks[BLOCKS];
+    uint64_t lines = 0;
+    for (int i = 0; i < BLOCKS; i++) {
+        blocks[i] = filled(size, i);
+        lines |= (uint64_t)1 << (uintptr_t)blocks[i] / 64 % 64;
+    }
+    for (int i = 0; i < BLOCKS; i++) {
+        for (size_t at = 0; at < size; at += 97) if (blocks[i][at] != i) abort();
+        free(blocks[i]);
+    }
+    return __builtin_popcountll(lines);
+}
+static void aligned_as_asked(size_t size) {
+    enum { BLOCKS = 20 };
+    for (size_t alignment = 16; alignment <= 1 << 20; alignment *= 2) {
+        unsigned char *blocks[BLOCKS];
+        for (int i = 0; i < BLOCKS; i++) {
+            if (posix_memalign((void **)&blocks[i], alignment, size) || (uintptr_t)blocks[i] % alignment) abort();
+            memset(blocks[i], i, size);
+        }
+        for (int i = 0; i < BLOCKS; i++) {
+            unsigned char *larger = realloc(blocks[i], size + size / 2);
+            if (!larger || larger[0] != i || larger[size - 1] != i) abort();
+            free(larger);
+        }
+    }
+}
 int main(int count, char **words) {
     static void *blocks[10000];
     switch (words[1][0]) {
+    case 'p': for (size_t size = 16384; size <= 4 << 20; size *= 2) {
+                  for (int less = 0; less < 2; less++) {
+                      aligned_as_asked(size - 100 * less);
+                      printf("%d\n", places(size - 100 * less));
+                  }
+              }
+              return 0;
     case 'o': beside_full_pages(4096); beside_full_pages(16384); break;
     case 'l': for (int i = 0; i < 2000; i++) blocks[i] = filled((i % 4 + 1) * 16384, i);
               for (int i = 0; i < 2000; i++) free(blocks[i]);
@@ -159,6 +196,22 @@ fn balanced_gives_much_freed_memory_back_at_once() {
     assert!(later < 4 << 10, "and the rest as the program goes on: {later}");
     let none = dirty(&dir, "large blocks, 80 MB of them", "-1");
     assert!(none > 60 << 10, "a user who wants none of it gets none of it: {none}");
+}
+
+/// Blocks that all begin at one place would share a few sets of the processor's cache. Those of one of mimalloc's pages do: of
+/// some sizes 31 fit into one, so that 64 blocks are in three.
+#[test]
+fn large_blocks_begin_at_different_places_and_are_aligned_as_asked() {
+    need!("musl-gcc");
+    let dir = Fixture::new();
+    for goal in [Goal::Speed, Goal::Balanced] {
+        build(&dir, goal);
+        let output = Output::of(dir.command(dir.join("memory")).arg("places"));
+        assert_eq!(output.code, Some(0), "{goal}: {}", output.stderr);
+        let places: Vec<u32> = output.stdout.lines().map(|line| line.parse().expect("a number")).collect();
+        assert_eq!(places.len(), 18, "{goal}");
+        assert!(places.iter().all(|&places| places >= 3), "{goal}: {places:?}");
+    }
 }
 
 /// The first block of a small program would be a huge page.
