@@ -21,6 +21,7 @@ pub fn beside_umoci(
     rounds: usize,
 ) -> anyhow::Result<(String, [Estimate; 2])> {
     let (mut ours, mut theirs, mut digests) = ([Vec::new(), Vec::new()], Vec::new(), Vec::new());
+    let mut bytes = [0, 0];
     for round in 0..rounds {
         let place = folder.join(format!("container-{round}"));
         fs::create_dir(&place)?;
@@ -35,6 +36,7 @@ pub fn beside_umoci(
             ours[of].push(took.as_secs_f64());
             digests.push(digest);
         }
+        bytes = [largest_blob(&place.join("0"))?, largest_blob(&place.join("layout"))?];
         fs::remove_dir_all(&place)?;
     }
     digests.dedup();
@@ -58,7 +60,16 @@ pub fn beside_umoci(
         );
     }
     let _ = writeln!(text, "\nThe same manifest {0} times of {0}, by both: {1}.", 2 * rounds, digests[0]);
+    let _ = writeln!(text, "The layer of the program: {} bytes, umoci's {}.", bytes[0], bytes[1]);
     Ok((text, ratios))
+}
+
+/// The size in bytes of the largest blob of a layout.
+fn largest_blob(layout: &Path) -> anyhow::Result<u64> {
+    let entries = fs::read_dir(layout.join("blobs/sha256"))?;
+    entries
+        .map(|entry| Ok(entry?.metadata()?.len()))
+        .try_fold(0, |largest, size: anyhow::Result<u64>| Ok(largest.max(size?)))
 }
 
 fn build(underpin: &Path, program: &Path, image: &Path) -> anyhow::Result<(Duration, String)> {

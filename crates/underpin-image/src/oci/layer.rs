@@ -13,9 +13,10 @@ use tar::{EntryType, Header};
 use underpin_sys::end_requests;
 
 const BLOCK: usize = 512;
-/// For a small image somebody waits, and the level costs more than it saves: 5 gives 3 % fewer bytes than 2 in a quarter more time.
+/// For a small image somebody waits: of a program of 762 KB level 1 makes 357 KB in a quarter less processor time than level 2,
+/// which makes 340 (gzip's 6: 329). It is also what ko compresses at (go-containerregistry's default).
 /// A file that may be compressed ahead begins with a part of its own.
-pub(super) const SMALL_EFFORT: Effort = Effort { level: 2, apart: gzip::PART as u64 };
+pub(super) const SMALL_EFFORT: Effort = Effort { level: 1, apart: gzip::PART as u64 };
 /// What is larger is sent more often than built.
 const EFFORT: Effort = Effort { level: 5, apart: u64::MAX };
 /// Bytes of files in a small image.
