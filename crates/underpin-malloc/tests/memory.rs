@@ -104,8 +104,33 @@ static void aligned_as_asked(size_t size) {
         }
     }
 }
+/* So many blocks of these sizes, each replaced in turn or at random; what is dirty at the end, in percent of what is in use. */
+static long replaced(size_t least, size_t most, unsigned count, int at_random, void **blocks) {
+    static size_t sizes[256];
+    uint64_t random = 88172645463325252u;
+    size_t in_use = 0;
+    for (unsigned i = 0; i < 4000; i++) {
+        random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+        const unsigned at = i < count ? i : at_random ? random >> 40 & 255 : i;
+        const unsigned which = at % count;
+        free(blocks[which]);
+        in_use -= sizes[which];
+        sizes[which] = least + random % (most - least + 1);
+        in_use += sizes[which];
+        unsigned char *block = blocks[which] = malloc(sizes[which]);
+        for (size_t byte = 0; byte < sizes[which]; byte += 4096) block[byte] = 1;
+    }
+    return dirty_kib() * 102400 / (long)in_use;
+}
 int main(int count, char **words) {
     static void *blocks[10000];
+    size_t least, most;
+    unsigned many;
+    char order;
+    if (sscanf(words[1], "%c %zu %zu %u", &order, &least, &most, &many) == 4) {
+        printf("%ld\n", replaced(least, most, many, order == 'r', blocks));
+        return 0;
+    }
     switch (words[1][0]) {
     case 'p': for (size_t size = 16384; size <= 4 << 20; size *= 2) {
                   for (int less = 0; less < 2; less++) {
@@ -253,6 +278,29 @@ fn balanced_keeps_a_large_block_that_is_taken_and_freed_in_turn() {
     build(&dir, Goal::Balanced);
     let calls = gifts(&dir, "in turn", NEVER);
     assert!(calls < 10, "{calls}");
+}
+
+/// As many large blocks as a program has in use are replaced one by one, by others of other sizes. Most of its time would be page
+/// faults if what is between them went back.
+#[test]
+fn balanced_keeps_the_gaps_between_large_blocks_and_little_more() {
+    need!("musl-gcc", "strace");
+    let dir = Fixture::new();
+    build(&dir, Goal::Balanced);
+    let sizes =
+        ["64000 250000", "250000 1000000", "900000 900000", "1048576 1048576", "1000000 4000000", "16000 4000000"];
+    for order in ["t", "r"] {
+        for sizes in sizes {
+            for count in [8, 32, 64] {
+                let what = format!("{order} {sizes} {count}");
+                // 4000 blocks, and each gift is one of many pages.
+                let gifts = gifts(&dir, &what, NEVER);
+                assert!(gifts < 800, "{what}: {gifts}");
+                let percent = dirty(&dir, &what, NEVER);
+                assert!(count == 8 || percent < 300, "{what}: {percent}");
+            }
+        }
+    }
 }
 
 #[test]
