@@ -157,6 +157,22 @@ fn big() {
     }
 }
 
+/// So many large blocks, each replaced by another while the others stay: in turn by one of the same size, or at random by one of any.
+fn replaced(count: usize, sizes: std::ops::RangeInclusive<usize>) {
+    const PAGE: usize = 4096;
+    let mut random = Random(6);
+    let mut blocks: Vec<Vec<u8>> = (0..count).map(|_| Vec::new()).collect();
+    let (least, range) = (*sizes.start(), sizes.end() - sizes.start() + 1);
+    for round in 0..8 * count {
+        let which = if range == 1 { round % count } else { random.below(count) };
+        blocks[which] = Vec::new();
+        let mut block = Vec::with_capacity(least + random.below(range));
+        block.spare_capacity_mut().iter_mut().step_by(PAGE).for_each(|byte| drop(byte.write(1)));
+        blocks[which] = block;
+    }
+    black_box(&blocks);
+}
+
 /// Short strings, copied and compared.
 fn small() {
     let words: Vec<String> = (0..64).map(|length| "x".repeat(8 + length)).collect();
@@ -202,6 +218,8 @@ fn once(test: &str) -> bool {
         "handed-over" => handed_over(),
         "grown" => grown(),
         "big" => big(),
+        "replaced" => replaced(64, 900_000..=900_000),
+        "replaced-mixed" => replaced(32, 16_000..=4_000_000),
         "small" => small(),
         "burst" => burst(),
         "nothing" => {}
