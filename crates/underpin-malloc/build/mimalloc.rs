@@ -15,7 +15,7 @@ pub struct Settings {
     at_first_use: bool,
     /// Much that is free goes back when it is freed, not after a delay. Then blocks above 128 kB are pages of their own, too: as
     /// released those of one size, up to 1 MB, share pages of 8 MB, of which each size in use touches one (32 blocks of 250 kB to
-    /// 1 MB: 86 MB, and 35 so; glibc 26). To take and free one costs 0.4 us, what 10 of its pages cost when they are touched.
+    /// 1 MB: 86 MB, and 35 so; glibc 26). To take and free one costs 0.4 us, as much as one or two page faults.
     much_goes_back_at_once: bool,
     huge_pages: HugePages,
 }
