@@ -167,8 +167,8 @@ pub fn table(rows: &[Measured], times: usize, undecided: usize) -> anyhow::Resul
          process on this machine itself. Rows whose difference was not within 15 % of the counted one were run again {times} \
          times in each build, in turn: as they are; on one processor, as the guest has; and there with glibc kept from what \
          this processor has and the guest's has not (GLIBC_TUNABLES), so that it chooses the guest's functions. Where that \
-         decided nothing, it was done anew, {undecided} times. Intervals are those of 95 %. The time for a counted instruction and the kernel's part of the processor time are those on one \
-         processor, for glibc and musl.\n\nThe causes are the steps that take the counted difference to within 15 % of the one \
+         decided nothing, it was done anew, {undecided} times. Intervals are those of 95 %. The time for a counted instruction and \
+         the kernel's part of the processor time are those on one processor, for glibc and musl.\n\nThe causes are the steps that take the counted difference to within 15 % of the one \
          here, the largest first: those whose interval leaves no doubt that they change it. What remains after the first two is \
          the time that an instruction takes, or the kernel's work where that is half of the time in a build. Where the \
          interval here is partly within 15 %, nothing is claimed.\n\n\

@@ -24,6 +24,7 @@ const PAGE: &str = "image-compare";
 /// How often the rows run on the machine itself in each build: all, those that are looked at again, and of these once more those
 /// whose intervals decide nothing.
 const TIMES: [usize; 3] = [3, 11, 33];
+const ALL_WAYS: [How; 3] = [How::Here, How::OneProcessor, How::GuestsFunctions];
 /// The row that only a dynamic program can have.
 const DLOPEN: &str = "dlopen";
 /// Bytes.
@@ -105,13 +106,11 @@ impl Native {
             gain(&here, name).is_some_and(|here| standing(*counted, Estimate::exact(here.value)) != Standing::Alike)
         };
         let others: Vec<String> = counted.iter().filter(is_another).map(|(name, _)| name.clone()).collect();
-        here.measure(&[How::Here, How::OneProcessor, How::GuestsFunctions], &others, TIMES[1])?;
-        let mut again = all_measured(document, &others, &here)?;
-        let undecided = again.iter().filter(|row| row.is_undecided()).map(|row| row.name.clone()).collect::<Vec<_>>();
-        here.measure(&[How::Here, How::OneProcessor, How::GuestsFunctions], &undecided, TIMES[2])?;
-        for row in all_measured(document, &undecided, &here)? {
-            again.iter_mut().filter(|earlier| earlier.name == row.name).for_each(|earlier| *earlier = row.clone());
-        }
+        here.measure(&ALL_WAYS, &others, TIMES[1])?;
+        let first = all_measured(document, &others, &here)?;
+        let undecided: Vec<String> = first.into_iter().filter(Measured::is_undecided).map(|row| row.name).collect();
+        here.measure(&ALL_WAYS, &undecided, TIMES[2])?;
+        let again = all_measured(document, &others, &here)?;
         let known = names.iter().filter(|name| gain(&here, name).is_some()).count();
         Ok(Native { here, again, known })
     }
