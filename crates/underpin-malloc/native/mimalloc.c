@@ -3,6 +3,7 @@
  * to a free block pays nothing for it. Where it fails without a report (a product of two sizes that overflows), the
  * check is here. */
 
+#define _GNU_SOURCE /* mremap */
 #include <stddef.h>
 #include <stdint.h>
 #ifdef AT_FIRST_USE
@@ -42,18 +43,176 @@ static void underpin_huge_pages(void *start, size_t bytes);
 enum { UNDERPIN_LARGE = 16 << 10 };
 static size_t underpin_start(size_t start, size_t block, size_t bytes, const void *slices);
 
+struct mi_theap_s;
+struct mi_page_s;
+static void *underpin_grown(struct mi_theap_s *, struct mi_page_s *, void *block, size_t wanted);
+static size_t underpin_room(size_t size, size_t wanted);
+static int underpin_alone(void);
+struct mi_arena_s;
+static int underpin_claimed(struct mi_arena_s *, size_t *first, size_t count, size_t place);
+
 #include "static.c"
 #include <errno.h>
+
+/* Of this thread's next block: whether it is to have a mapping of its own, and if not 1, how far behind its page's record it
+ * begins. */
+static _Thread_local size_t alone_at;
+
+static int underpin_alone(void) { return alone_at != 0; }
+
+/* Not 0: the only slice at which this thread's next range of an arena may begin. */
+static _Thread_local size_t extends_at;
+
+/* A map of slices lets go of so many bits of one chunk at once. */
+static int underpin_claimed(mi_arena_t *arena, size_t *first, size_t count, size_t place) {
+    if (extends_at == 0) return mi_bbitmap_try_find_and_clearN(arena->slices_free, place, count, first);
+    size_t at = *first = extends_at;
+    const size_t end = at + count;
+    while (at < end) {
+        const size_t chunk = (at / MI_BCHUNK_BITS + 1) * MI_BCHUNK_BITS, part = (chunk < end ? chunk : end) - at;
+        if (!mi_bbitmap_try_clearNC(arena->slices_free, at, part)) break;
+        at += part;
+    }
+    if (at < end && at > *first) mi_bbitmap_setN(arena->slices_free, *first, at - *first);
+    return at == end;
+}
 
 /* Where the first block of a page begins: as upstream has it, or up to 64 lines of a cache behind that if there is room, so many
  * for one slice of addresses and so many for another. It costs at most one block of a page, in addresses. */
 static size_t underpin_start(size_t start, size_t block, size_t bytes, const void *slices) {
     enum { LINE = 64, PLACE_BITS = 6 };
     if (block < UNDERPIN_LARGE) return start;
+    if (alone_at >= start && alone_at - start <= bytes - start - block && start != 0) return alone_at;
     /* Fibonacci hashing (Knuth, The Art of Computer Programming 6.4): neighbours, and each eighth too, are far apart. */
     const uint64_t hash = (uint64_t)((uintptr_t)slices / MI_ARENA_SLICE_SIZE) * 0x9E3779B97F4A7C15u;
     const size_t behind = (size_t)(hash >> (64 - PLACE_BITS)) * LINE, room = bytes - start - block;
     return start + (behind <= room ? behind : room / LINE * LINE);
+}
+
+/* mimalloc copies a block that grows, each time. One that grows by less than a half gets half as much again as it had, in addresses:
+ * what nothing was stored to is no memory. */
+enum { GROWS_AHEAD = 128 << 10 };
+
+static size_t underpin_room(size_t size, size_t wanted) {
+    const size_t ahead = size + size / 2;
+    return size < GROWS_AHEAD || wanted >= ahead ? wanted : ahead;
+}
+
+/* A block that has a mapping of its own grows where it is, or the kernel moves its pages, as it does for glibc and musl. Of a page
+ * that has moved away as much is left as mimalloc still takes for a block without neighbours; so much is copied. In arenas what was
+ * freed is taken again without page faults, and all the more where they are huge pages: there a block leaves them late. */
+#ifdef MUCH_GOES_BACK_AT_ONCE
+enum { GROWS_ALONE = 4 << 20 };
+#else
+enum { GROWS_ALONE = 16 << 20 };
+#endif
+enum { COPIED = MI_LARGE_MAX_OBJ_SIZE + 2 * MI_ARENA_SLICE_SIZE };
+
+static int has_own_mapping(const mi_page_t *page) {
+    return page->memid.memkind == MI_MEM_OS && !page->memid.is_pinned && page->memid.mem.os.base == (void *)page
+           && page->reserved == 1 && page->memid.mem.os.size > 2 * COPIED;
+}
+
+/* While the pages move there are no addresses here that another thread could not be given: until then nothing may say that they
+ * belong to `from` or `to`. If it fails, `to` has lost what was mapped there. */
+static void *moved(mi_page_t *from, mi_page_t *to, size_t behind) {
+    const size_t left = from->memid.mem.os.size - COPIED, made = to->memid.mem.os.size - COPIED;
+    char *const before = (char *)from + COPIED, *const after = (char *)to + COPIED;
+    memcpy((char *)to + behind, (char *)from + behind, COPIED - behind);
+    _mi_page_map_unregister(from);
+    _mi_page_map_unregister(to);
+    const int is_moved = mremap(before, left, made, MREMAP_MAYMOVE | MREMAP_FIXED, after) != MAP_FAILED;
+    mi_page_t *const rest = is_moved ? from : to;
+    rest->block_size = COPIED - behind;
+    rest->memid.mem.os.size = COPIED;
+    /* Their parts of the map are there. */
+    (void)!_mi_page_map_register(from), (void)!_mi_page_map_register(to);
+    mi_free((char *)rest + behind);
+    return is_moved ? (char *)to + behind : NULL;
+}
+
+static void *alone(mi_theap_t *theap, size_t size, size_t begins) {
+    alone_at = begins;
+    void *const block = mi_theap_malloc(theap, size);
+    alone_at = 0;
+    return block;
+}
+
+static void *copied(mi_theap_t *theap, void *block, size_t size, size_t room) {
+    void *const other = alone(theap, room, 1);
+    if (other == NULL) return NULL;
+    memcpy(other, block, size);
+    mi_free(block);
+    return other;
+}
+
+/* Whether the map of pages has room for a block of another size. */
+static int resized(mi_page_t *page, size_t bytes) {
+    const size_t before = page->block_size;
+    page->block_size = bytes;
+    if (_mi_page_map_register(page)) return 1;
+    page->block_size = before;
+    (void)!_mi_page_map_register(page);
+    return 0;
+}
+
+/* What lies behind the block in its arena is taken, if nobody has it. */
+static int extended(mi_page_t *page, size_t behind, size_t bytes) {
+    size_t first, count;
+    mi_arena_t *const arena = mi_arena_from_memid(page->memid, &first, &count);
+    const size_t more = bytes / MI_ARENA_SLICE_SIZE - count;
+    if (more == 0) return resized(page, bytes - behind);
+    if (first + count + more > arena->slice_count) return 0;
+    mi_memid_t memid;
+    extends_at = first + count;
+    void *const start = mi_arena_try_alloc_at(arena, more, true, 0, &memid);
+    extends_at = 0;
+    if (start == NULL) return 0;
+    if (resized(page, bytes - behind)) {
+        page->memid.mem.arena.slice_count += more;
+        return 1;
+    }
+    _mi_arenas_free(start, mi_size_of_slices(more), memid);
+    return 0;
+}
+
+/* 0, too, if the program has made several mappings of it: then it is copied. */
+static int is_extended_alone(mi_page_t *page, size_t behind, size_t bytes, int *can_move) {
+    const size_t before = page->memid.mem.os.size;
+    const int error = errno;
+    if (mremap(page, before, bytes, 0) == MAP_FAILED) {
+        *can_move = errno == ENOMEM;
+        errno = error;
+        return 0;
+    }
+    if (resized(page, bytes - behind)) {
+        page->memid.mem.os.size = bytes;
+        return 1;
+    }
+    mremap(page, bytes, before, 0);
+    return *can_move = 0;
+}
+
+/* The block where it is or elsewhere, or NULL: it is as it was. Nobody but its user reads the record of a page that is full and whose
+ * thread has left it, as mimalloc leaves those of this size. */
+static void *underpin_grown(mi_theap_t *theap, mi_page_t *page, void *block, size_t wanted) {
+    const size_t size = _mi_usable_size(block, page), behind = (size_t)((uint8_t *)block - mi_page_slice_start(page));
+    const mi_threadid_t owner = mi_page_thread_id(page);
+    if (size <= MI_LARGE_MAX_OBJ_SIZE || wanted > PTRDIFF_MAX / 2 || page->reserved != 1) return NULL;
+    if (block != mi_page_start(page) || behind >= MI_ARENA_SLICE_SIZE) return NULL;
+    if ((owner != 0 && owner != _mi_thread_id()) || mi_page_heap(page) != _mi_theap_heap(theap)) return NULL;
+    const size_t bytes = _mi_align_up(behind + wanted, MI_ARENA_SLICE_SIZE), room = underpin_room(size, wanted);
+    if (page->memid.memkind == MI_MEM_ARENA && extended(page, behind, bytes)) return block;
+    if (wanted < GROWS_ALONE) return NULL;
+    int can_move = 0;
+    if (has_own_mapping(page) && is_extended_alone(page, behind, bytes, &can_move)) return block;
+    if (!can_move) return copied(theap, block, size, room);
+    char *const other = alone(theap, room, behind);
+    if (other == NULL) return NULL;
+    mi_page_t *const to = _mi_ptr_page(other);
+    if (has_own_mapping(to) && other == (char *)to + behind) return moved(page, to, behind);
+    mi_free(other);
+    return NULL;
 }
 
 /* A kernel without huge pages refuses it, which is no error of an allocation. */
@@ -73,7 +232,7 @@ static void underpin_huge_pages(void *start, size_t bytes) {
     if (bytes >= LARGE) {
         const size_t before = atomic_fetch_add_explicit(&heap, bytes, memory_order_relaxed);
         const size_t left = before < USUAL_PAGES ? USUAL_PAGES - before : 0;
-        if (left < bytes) usual = left > LISTS ? left : LISTS;
+        if (left < bytes) usual = alone_at != 0 ? 0 : left > LISTS ? left : LISTS;
     }
 #ifdef NONE_UNASKED
     underpin_advise(start, usual, MADV_NOHUGEPAGE);
@@ -152,7 +311,7 @@ enum { SMALL_BLOCK = 8 << 10, MOST_FREE = 2 << 20, MOST_FREE_SMALL = 12 << 20, P
 /* Where large blocks of many sizes come and go, as much as fits into the gaps between them is always free, and is written to
  * again at once. A quarter of what large blocks have in use is such a gap: it may stay for a second, as upstream has it, and
  * beyond that only what is too much goes back. (32 blocks of 1 to 4 MB in turn took 390 us each for page faults, glibc 52.) */
-enum { GAPS = 4, FEW_IN_USE = 8 << 20, GAPS_STAY_MS = 1000 };
+enum { GAPS = 4, FEW_IN_USE = 8 << 20, ONE_LARGE = 1 << 20, GAPS_STAY_MS = 1000 };
 
 /* Bytes freed in the arenas, and neither taken again nor given back since: about, since of a slice a part may have been in use. */
 static _Atomic(size_t) free_bytes;
@@ -170,7 +329,7 @@ static void decrease(_Atomic(size_t) *sum, size_t by) {
 /* Upstream leaves what is taken marked as to be given back, finds out slice by slice that it cannot be claimed, and gives back what
  * lies between in as small pieces. Another thread may mark a slice again that it has just failed to claim: it will fail again. */
 static void underpin_taken(mi_arena_t *arena, size_t first, size_t count) {
-    if (count > 1) atomic_fetch_add_explicit(&large_in_use, mi_size_of_slices(count), memory_order_relaxed);
+    if (count > 1 || extends_at != 0) atomic_fetch_add_explicit(&large_in_use, mi_size_of_slices(count), memory_order_relaxed);
     const size_t waiting = mi_bitmap_popcountN(arena->slices_purge, first, count);
     if (waiting == 0) return;
     mi_bitmap_clearN(arena->slices_purge, first, count);
@@ -183,9 +342,12 @@ static size_t gaps(void) {
     return in_use < FEW_IN_USE ? 0 : in_use / GAPS;
 }
 
-/* Whether what has waited so many milliseconds longer than the delay may wait on. */
+/* Whether what has waited so many milliseconds longer than the delay may wait on: gaps, or what one large block was that comes and
+ * goes, with what it has grown out of. (One that grew to 24 MB each time was page faults, 10 us a page.) */
 static int underpin_may_wait(mi_msecs_t overdue) {
-    return overdue < GAPS_STAY_MS && atomic_load_explicit(&free_bytes, memory_order_relaxed) < gaps();
+    const size_t largest = atomic_load_explicit(&largest_page, memory_order_relaxed);
+    const size_t one = largest < ONE_LARGE ? 0 : largest + largest / 4, stays = gaps();
+    return overdue < GAPS_STAY_MS && atomic_load_explicit(&free_bytes, memory_order_relaxed) < (one > stays ? one : stays);
 }
 
 /* Memory that goes back in one piece of this size or above becomes inaccessible too, until mimalloc asks for it again slice by

@@ -173,6 +173,21 @@ fn replaced(count: usize, sizes: std::ops::RangeInclusive<usize>) {
     black_box(&blocks);
 }
 
+/// A buffer that is written to in pieces and dropped, so many times. Either it makes room as it likes, or for one piece at a time.
+fn buffer(size: usize, piece: usize, times: usize, exact: bool) {
+    let piece = vec![1_u8; piece];
+    for _ in 0..times {
+        let mut buffer = Vec::new();
+        while buffer.len() < size {
+            if exact {
+                buffer.reserve_exact(piece.len());
+            }
+            buffer.extend_from_slice(&piece);
+        }
+        black_box(&buffer);
+    }
+}
+
 /// Short strings, copied and compared.
 fn small() {
     let words: Vec<String> = (0..64).map(|length| "x".repeat(8 + length)).collect();
@@ -220,6 +235,8 @@ fn once(test: &str) -> bool {
         "big" => big(),
         "replaced" => replaced(64, 900_000..=900_000),
         "replaced-mixed" => replaced(32, 16_000..=4_000_000),
+        "buffer" => buffer(3 << 20, 8 << 10, 20, false),
+        "appended" => buffer(64 << 20, 64 << 10, 1, true),
         "small" => small(),
         "burst" => burst(),
         "nothing" => {}

@@ -51,7 +51,7 @@ const BALANCED: &str = "musl+mimalloc, balanced";
 const MEMORY: &str = "musl, memory";
 
 /// The tests of the program, and what each is.
-const TESTS: [(&str, &str); 13] = [
+const TESTS: [(&str, &str); 15] = [
     ("single", "one thread: 10,000 keys, each with a UUID, inserted into a table, and 10,000 lookups of other keys"),
     ("multi", "the same table, and 100,000 lookups by four threads"),
     ("single-own", "as `single`, with random bytes from the program's own generator instead of the kernel"),
@@ -63,6 +63,8 @@ const TESTS: [(&str, &str); 13] = [
     ("big", "2,000 blocks of 16 to 80 kB, filled and dropped"),
     ("replaced", "64 blocks of 900 kB, each replaced eight times in turn, and written to once a page"),
     ("replaced-mixed", "32 blocks of 16 kB to 4 MB, replaced 256 times at random, and written to once a page"),
+    ("buffer", "a buffer that grows to 3 MB as a vector does and is dropped, 20 times"),
+    ("appended", "a buffer that grows to 64 MB, by 64 kB at a time"),
     ("small", "32,000 strings of 8 to 71 bytes, copied and compared"),
     ("burst", "four threads hold 16 MB of small blocks each for a moment"),
 ];
