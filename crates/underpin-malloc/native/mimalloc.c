@@ -160,8 +160,9 @@ static int resized(mi_page_t *page, size_t bytes) {
 static int extended(mi_page_t *page, size_t behind, size_t bytes) {
     size_t first, count;
     mi_arena_t *const arena = mi_arena_from_memid(page->memid, &first, &count);
-    const size_t more = bytes / MI_ARENA_SLICE_SIZE - count;
-    if (more == 0) return resized(page, bytes - behind);
+    const size_t has = mi_size_of_slices(count);
+    if (bytes <= has) return resized(page, has - behind);
+    const size_t more = mi_slice_count_of_size(bytes - has);
     if (first + count + more > arena->slice_count) return 0;
     mi_memid_t memid;
     extends_at = first + count;
@@ -176,21 +177,25 @@ static int extended(mi_page_t *page, size_t behind, size_t bytes) {
     return 0;
 }
 
-/* 0, too, if the program has made several mappings of it: then it is copied. */
-static int is_extended_alone(mi_page_t *page, size_t behind, size_t bytes, int *can_move) {
+enum growth { GREW, CAN_MOVE, IS_COPIED };
+
+/* What the program has made several mappings of, the kernel does not move as one. Of a block that was moved here, what was copied is a
+ * mapping of its own. */
+static enum growth grow_mapping(mi_page_t *page, size_t behind, size_t bytes) {
     const size_t before = page->memid.mem.os.size;
+    char *const last = (char *)page + COPIED;
     const int error = errno;
-    if (mremap(page, before, bytes, 0) == MAP_FAILED) {
-        *can_move = errno == ENOMEM;
+    if (mremap(last, before - COPIED, bytes - COPIED, 0) == MAP_FAILED) {
+        const int has_no_room = errno == ENOMEM;
         errno = error;
-        return 0;
+        return has_no_room ? CAN_MOVE : IS_COPIED;
     }
     if (resized(page, bytes - behind)) {
         page->memid.mem.os.size = bytes;
-        return 1;
+        return GREW;
     }
-    mremap(page, bytes, before, 0);
-    return *can_move = 0;
+    mremap(last, bytes - COPIED, before - COPIED, 0);
+    return IS_COPIED;
 }
 
 /* The block where it is or elsewhere, or NULL: it is as it was. Nobody but its user reads the record of a page that is full and whose
@@ -204,9 +209,9 @@ static void *underpin_grown(mi_theap_t *theap, mi_page_t *page, void *block, siz
     const size_t bytes = _mi_align_up(behind + wanted, MI_ARENA_SLICE_SIZE), room = underpin_room(size, wanted);
     if (page->memid.memkind == MI_MEM_ARENA && extended(page, behind, bytes)) return block;
     if (wanted < GROWS_ALONE) return NULL;
-    int can_move = 0;
-    if (has_own_mapping(page) && is_extended_alone(page, behind, bytes, &can_move)) return block;
-    if (!can_move) return copied(theap, block, size, room);
+    const enum growth growth = has_own_mapping(page) ? grow_mapping(page, behind, bytes) : IS_COPIED;
+    if (growth == GREW) return block;
+    if (growth == IS_COPIED) return copied(theap, block, size, room);
     char *const other = alone(theap, room, behind);
     if (other == NULL) return NULL;
     mi_page_t *const to = _mi_ptr_page(other);
