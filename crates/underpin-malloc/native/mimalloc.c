@@ -89,6 +89,13 @@ static size_t underpin_start(size_t start, size_t block, size_t bytes, const voi
     return start + (behind <= room ? behind : room / LINE * LINE);
 }
 
+/* What the kernel refuses, such as huge pages that it does not have, is no error of an allocation. */
+static void underpin_advise(char *start, size_t bytes, int advice) {
+    const int before = errno;
+    if (bytes != 0) madvise(start, bytes, advice);
+    errno = before;
+}
+
 /* mimalloc copies a block that grows, each time. One that grows by less than a half gets half as much again as it had, in addresses:
  * what nothing was stored to is no memory. */
 enum { GROWS_AHEAD = 128 << 10 };
@@ -102,9 +109,9 @@ static size_t underpin_room(size_t size, size_t wanted) {
  * that has moved away as much is left as mimalloc still takes for a block without neighbours; so much is copied. In arenas what was
  * freed is taken again without page faults, and all the more where they are huge pages: there a block leaves them late. */
 #ifdef MUCH_GOES_BACK_AT_ONCE
-enum { GROWS_ALONE = 4 << 20 };
+enum { GROWS_ALONE = 4 << 20, LEAVES_NOTHING = 16 << 20 };
 #else
-enum { GROWS_ALONE = 16 << 20 };
+enum { GROWS_ALONE = 16 << 20, LEAVES_NOTHING = 0 };
 #endif
 enum { COPIED = MI_LARGE_MAX_OBJ_SIZE + 2 * MI_ARENA_SLICE_SIZE };
 
@@ -138,10 +145,23 @@ static void *alone(mi_theap_t *theap, size_t size, size_t begins) {
     return block;
 }
 
+/* What is as large and grows will not be as small again soon: what has been copied goes back, so that it is never there twice. */
+static void copy(char *to, char *from, size_t size) {
+    enum { PART = 1 << 20 };
+    const int leaves_nothing = LEAVES_NOTHING != 0 && size >= LEAVES_NOTHING;
+    const size_t first = (size_t)(_mi_align_up((uintptr_t)from, MI_ARENA_SLICE_SIZE) - (uintptr_t)from);
+    memcpy(to, from, first);
+    for (size_t at = first; at < size; at += PART) {
+        const size_t part = size - at < PART ? size - at : PART;
+        memcpy(to + at, from + at, part);
+        if (leaves_nothing && part == PART) underpin_advise(from + at, PART, MADV_DONTNEED);
+    }
+}
+
 static void *copied(mi_theap_t *theap, void *block, size_t size, size_t room) {
     void *const other = alone(theap, room, 1);
     if (other == NULL) return NULL;
-    memcpy(other, block, size);
+    copy(other, block, size);
     mi_free(block);
     return other;
 }
@@ -218,13 +238,6 @@ static void *underpin_grown(mi_theap_t *theap, mi_page_t *page, void *block, siz
     if (has_own_mapping(to) && other == (char *)to + behind) return moved(page, to, behind);
     mi_free(other);
     return NULL;
-}
-
-/* A kernel without huge pages refuses it, which is no error of an allocation. */
-static void underpin_advise(char *start, size_t bytes, int advice) {
-    const int before = errno;
-    if (bytes != 0) madvise(start, bytes, advice);
-    errno = before;
 }
 
 /* The first USUAL_PAGES bytes of a heap keep the usual pages: a small program's first block would take 2 MiB. What is mapped at
