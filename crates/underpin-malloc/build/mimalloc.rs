@@ -273,7 +273,7 @@ const GROW_WITHOUT_A_COPY: [(&str, Replacement); 3] = [
         (
             "  void* newp = mi_theap_umalloc(theap,newsize,usable_post);\n  if mi_likely(newp != NULL) {\n    if (zero",
             "  const bool underpin_grows = p != NULL && !zero && newsize > size;\n  \
-             void* newp = underpin_grows ? underpin_grown(theap, (mi_page_t*)page, p, newsize) : NULL;\n  \
+             void* newp = underpin_grows ? underpin_grown(theap, (mi_page_t*)page, p, size, newsize) : NULL;\n  \
              if (newp != NULL) {\n    \
              if (usable_post != NULL) *usable_post = mi_page_usable_block_size(_mi_ptr_page(newp));\n    \
              return newp;\n  }\n  \

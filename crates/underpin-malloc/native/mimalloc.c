@@ -45,7 +45,7 @@ static size_t underpin_start(size_t start, size_t block, size_t bytes, const voi
 
 struct mi_theap_s;
 struct mi_page_s;
-static void *underpin_grown(struct mi_theap_s *, struct mi_page_s *, void *block, size_t wanted);
+static void *underpin_grown(struct mi_theap_s *, struct mi_page_s *, void *block, size_t size, size_t wanted);
 static size_t underpin_room(size_t size, size_t wanted);
 static int underpin_alone(void);
 struct mi_arena_s;
@@ -220,10 +220,10 @@ static enum growth grow_mapping(mi_page_t *page, size_t behind, size_t bytes) {
 
 /* The block where it is or elsewhere, or NULL: it is as it was. Nobody but its user reads the record of a page that is full and whose
  * thread has left it, as mimalloc leaves those of this size. */
-static void *underpin_grown(mi_theap_t *theap, mi_page_t *page, void *block, size_t wanted) {
-    const size_t size = _mi_usable_size(block, page), behind = (size_t)((uint8_t *)block - mi_page_slice_start(page));
-    const mi_threadid_t owner = mi_page_thread_id(page);
+static void *underpin_grown(mi_theap_t *theap, mi_page_t *page, void *block, size_t size, size_t wanted) {
     if (size <= MI_LARGE_MAX_OBJ_SIZE || wanted > PTRDIFF_MAX / 2 || page->reserved != 1) return NULL;
+    const size_t behind = (size_t)((uint8_t *)block - mi_page_slice_start(page));
+    const mi_threadid_t owner = mi_page_thread_id(page);
     if (block != mi_page_start(page) || behind >= MI_ARENA_SLICE_SIZE) return NULL;
     if ((owner != 0 && owner != _mi_thread_id()) || mi_page_heap(page) != _mi_theap_heap(theap)) return NULL;
     const size_t bytes = _mi_align_up(behind + wanted, MI_ARENA_SLICE_SIZE), room = underpin_room(size, wanted);
