@@ -65,6 +65,11 @@ const IF_KNOWN: [&str; 5] = [
     "-fno-tree-tail-merge",
 ];
 
+/// The same of the string functions. What is only jumped to begins a line: where two programs share a core of AMD's family 25, a call
+/// that jumps into the middle of one takes up to 1.4 times as long (memchr of 256 bytes: 1.43 of glibc's time instead of 1.18). It
+/// is a fifth more code.
+const OF_STRINGS: &str = "-falign-jumps=64";
+
 /// The functions' first instruction may be the jump to another level; the assembler refuses it if the compiler has put
 /// anything in front.
 const DIRECT: &str = "-DOVERLAY_DIRECT";
@@ -106,7 +111,7 @@ fn archive(more: Option<&str>) -> Result<(), String> {
     for flag in FLAGS {
         build.flag(flag);
     }
-    for flag in IF_KNOWN {
+    for flag in IF_KNOWN.into_iter().chain([OF_STRINGS]) {
         build.flag_if_supported(flag);
     }
     for flag in of_processor(&env::var("CARGO_CFG_TARGET_ARCH").unwrap_or_default()).iter().copied().chain(more) {
@@ -202,8 +207,10 @@ fn compile(compiler: &[String], processor: &str, source: &str, file: &Path) -> R
             .arg(file);
         command.output()
     };
-    let mut output = run(&[&IF_KNOWN[..], &[DIRECT]].concat()).map_err(|error| error.to_string())?;
-    for extra in [&IF_KNOWN[..], &[]] {
+    let of_strings = (source == OBJECTS[0].1).then_some(OF_STRINGS);
+    let known: Vec<&str> = IF_KNOWN.into_iter().chain(of_strings).collect();
+    let mut output = run(&[&known[..], &[DIRECT]].concat()).map_err(|error| error.to_string())?;
+    for extra in [&known[..], &[]] {
         if !output.status.success() {
             output = run(extra).map_err(|error| error.to_string())?;
         }

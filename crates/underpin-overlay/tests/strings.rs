@@ -21,11 +21,12 @@ const FLAGS: [&str; 7] = [
 ];
 
 /// Those that make jumps shorter, with this compiler.
-const AS_BUILT: [&str; 7] = [
+const AS_BUILT: [&str; 8] = [
     "-DOVERLAY_DIRECT",
     "-fcf-protection=none",
     "-falign-functions=64",
     "-falign-loops=64",
+    "-falign-jumps=64",
     "-fno-crossjumping",
     "-fno-tree-tail-merge",
     "-mno-vzeroupper",

@@ -34,6 +34,9 @@ INLINE M LEVEL(equal)(V a, V b) { return (M)_mm256_movemask_epi8(_mm256_cmpeq_ep
 INLINE V LEVEL(same_bytes)(V a, V b) { return _mm256_cmpeq_epi8(a, b); }
 INLINE M LEVEL(marked)(V v) { return (M)_mm256_movemask_epi8(v); }
 INLINE M LEVEL(differ)(V a, V b) { return LEVEL(equal)(a, b) ^ 0xFFFFFFFF; }
+/* Zero where all are equal; otherwise its lowest bit is that of the first that is not, and the ones above mean nothing. The sum and its
+ * jump are one instruction to all processors, `xor` and its jump are not. */
+INLINE M LEVEL(first_unequal)(V a, V b) { return LEVEL(equal)(a, b) + 1; }
 /* Where v is c and w is d, or w ends. */
 INLINE M LEVEL(pair_or_end)(V v, V c, V w, V d)
 {
@@ -53,6 +56,14 @@ INLINE size_t LEVEL(before_first)(M m) { return LEVEL(first)(m); }
 INLINE size_t LEVEL(behind_last)(M m) { size_t bits; __asm__("lzcnt %1, %k0" : "=r"(bits) : "r"(m) : "cc"); return bits; }
 /* The part of a mask for the first n bytes, at most W. */
 INLINE M LEVEL(first_of)(M m, size_t n) { return _bzhi_u32(m, (unsigned)n); }
+/* The same, and whether it is zero, which the compiler would ask for anew. */
+INLINE int
+LEVEL(cut)(M *m, size_t n)
+{
+  int is_zero;
+  __asm__("bzhi %k2, %0, %0" : "+r"(*m), "=@ccz"(is_zero) : "r"(n));
+  return is_zero;
+}
 
 /* Whether the processor has AVX-512, too: the public functions begin as AVX2 does, and part where a call turns out longer than
  * W, or longer than several W (choose.h). */

@@ -23,6 +23,7 @@ INLINE M LEVEL(equal)(V a, V b) { return (M)_mm_movemask_epi8(_mm_cmpeq_epi8(a, 
 INLINE V LEVEL(same_bytes)(V a, V b) { return _mm_cmpeq_epi8(a, b); }
 INLINE M LEVEL(marked)(V v) { return (M)_mm_movemask_epi8(v); }
 INLINE M LEVEL(differ)(V a, V b) { return LEVEL(equal)(a, b) ^ 0xFFFF; }
+INLINE M LEVEL(first_unequal)(V a, V b) { return LEVEL(differ)(a, b); }
 /* Where v is c and w is d, or w ends. */
 INLINE M LEVEL(pair_or_end)(V v, V c, V w, V d)
 {
