@@ -55,13 +55,14 @@ static int underpin_claimed(struct mi_arena_s *, size_t *first, size_t count, si
 #include <errno.h>
 
 /* Of this thread's next block: whether it is to have a mapping of its own, and if not 1, how far behind its page's record it
- * begins. */
-static _Thread_local size_t alone_at;
+ * begins. Not more than a slice; that and the number of a slice take 32 bits each, since musl has room for few thread-local
+ * variables without a mapping of their own (crates/underpin/tests/build_start.rs). */
+static _Thread_local uint32_t alone_at;
 
 static int underpin_alone(void) { return alone_at != 0; }
 
 /* Not 0: the only slice at which this thread's next range of an arena may begin. */
-static _Thread_local size_t extends_at;
+static _Thread_local uint32_t extends_at;
 
 /* A map of slices lets go of so many bits of one chunk at once. */
 static int underpin_claimed(mi_arena_t *arena, size_t *first, size_t count, size_t place) {
@@ -82,7 +83,7 @@ static int underpin_claimed(mi_arena_t *arena, size_t *first, size_t count, size
 static size_t underpin_start(size_t start, size_t block, size_t bytes, const void *slices) {
     enum { LINE = 64, PLACE_BITS = 6 };
     if (block < UNDERPIN_LARGE) return start;
-    if (alone_at >= start && alone_at - start <= bytes - start - block && start != 0) return alone_at;
+    if (alone_at > 1 && alone_at >= start && alone_at - start <= bytes - start - block) return alone_at;
     /* Fibonacci hashing (Knuth, The Art of Computer Programming 6.4): neighbours, and each eighth too, are far apart. */
     const uint64_t hash = (uint64_t)((uintptr_t)slices / MI_ARENA_SLICE_SIZE) * 0x9E3779B97F4A7C15u;
     const size_t behind = (size_t)(hash >> (64 - PLACE_BITS)) * LINE, room = bytes - start - block;
@@ -138,7 +139,7 @@ static void *moved(mi_page_t *from, mi_page_t *to, size_t behind) {
     return is_moved ? (char *)to + behind : NULL;
 }
 
-static void *alone(mi_theap_t *theap, size_t size, size_t begins) {
+static void *alone(mi_theap_t *theap, size_t size, uint32_t begins) {
     alone_at = begins;
     void *const block = mi_theap_malloc(theap, size);
     alone_at = 0;
@@ -185,7 +186,7 @@ static int extended(mi_page_t *page, size_t behind, size_t bytes) {
     const size_t more = mi_slice_count_of_size(bytes - has);
     if (first + count + more > arena->slice_count) return 0;
     mi_memid_t memid;
-    extends_at = first + count;
+    extends_at = (uint32_t)(first + count);
     void *const start = mi_arena_try_alloc_at(arena, more, true, 0, &memid);
     extends_at = 0;
     if (start == NULL) return 0;
@@ -232,7 +233,7 @@ static void *underpin_grown(mi_theap_t *theap, mi_page_t *page, void *block, siz
     const enum growth growth = has_own_mapping(page) ? grow_mapping(page, behind, bytes) : IS_COPIED;
     if (growth == GREW) return block;
     if (growth == IS_COPIED) return copied(theap, block, size, room);
-    char *const other = alone(theap, room, behind);
+    char *const other = alone(theap, room, (uint32_t)behind);
     if (other == NULL) return NULL;
     mi_page_t *const to = _mi_ptr_page(other);
     if (has_own_mapping(to) && other == (char *)to + behind) return moved(page, to, behind);

@@ -73,8 +73,9 @@ static const char HOSTS[] =
 #define COUNT(first, last) ((last) - (first) + 1)
 enum { ERROR_COUNT = COUNT(0, 133), SIGNAL_COUNT = COUNT(1, 31), REAL_TIME_FIRST = 34, REAL_TIME_LAST = 64 };
 
-/* For numbers without a name: of a thread until its next call, as in glibc. */
-static _Thread_local __attribute__((tls_model("initial-exec"))) char made[40];
+/* For numbers without a name: of a thread until its next call, as in glibc. Its size is that of the longest, since thread-local
+ * bytes are few (crates/underpin/tests/build_start.rs). */
+static _Thread_local __attribute__((tls_model("initial-exec"))) char made[sizeof "Unknown signal -2147483648"];
 
 /* The text at a place of a list, or null if there is none. */
 static const char *
