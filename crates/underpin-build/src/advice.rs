@@ -57,6 +57,7 @@ pub fn advice(spec: &Spec, said: &str) -> Option<String> {
     let is_own = |header: &str| OWN_HEADERS.iter().any(|folder| Path::new(folder).join(header).exists());
     let of_choice = || of_allocator(spec, said).or_else(|| of_glibc(spec, said)).or_else(|| of_crypt(spec, said));
     let of_choice = || of_choice().or_else(|| of_two_definitions(spec, said));
+    let of_choice = || of_choice().or_else(|| of_source(spec, said));
     of_choice().or_else(|| of_old_c(said)).or_else(|| of_warnings(said)).or_else(|| of_machine(spec, said, &is_own))
 }
 
@@ -162,6 +163,33 @@ fn of_crypt(spec: &Spec, said: &str) -> Option<String> {
 fn asks_for_crypt(line: &str) -> bool {
     let stands_alone = |at: usize| !line[..at].ends_with(|letter: char| letter.is_alphanumeric() || letter == '_');
     line.contains("error") && line.match_indices("crypt()").any(|(at, _)| stands_alone(at))
+}
+
+/// The source itself refuses to be compiled. What for is in its words at best: that it does not know musl is likely where it asks for
+/// the C library by name (sox: `formats.c` reaches into glibc's and the BSDs' `FILE`).
+fn of_source(spec: &Spec, said: &str) -> Option<String> {
+    let (at, reason) = said.lines().zip(said.lines().skip(1).chain([""])).find_map(|(line, next)| refusal(line, next))?;
+    let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+    (spec.libc == CLibrary::Musl).then(|| {
+        format!(
+            "the source ends its compilation itself, by #error at {at}{reason}. If that is because it does not know musl, build it on \
+             glibc (`--libc glibc`); if it is a choice of its configuration, make that behind `--`"
+        )
+    })
+}
+
+/// Where `#error` stands, and what it says, of a compiler's line and the next one: GCC repeats the directive in its message, clang (and
+/// zig) shows it below.
+fn refusal<'t>(line: &'t str, next: &str) -> Option<(&'t str, &'t str)> {
+    let (at, said) = line.split_once(": error: ")?;
+    let of_clang = || next.split_once('|').is_some_and(|(_, source)| is_directive(source)).then_some(said);
+    let reason = said.strip_prefix("#error").or_else(of_clang)?;
+    Some((at, reason.trim()))
+}
+
+/// Whether a line of C is the directive `#error`, which may stand in it anywhere.
+fn is_directive(source: &str) -> bool {
+    source.trim_start().strip_prefix('#').is_some_and(|rest| rest.trim_start().starts_with("error"))
 }
 
 /// How a library comes to be there for the build's C library.
@@ -410,6 +438,28 @@ mod tests {
         }
         assert!(!advice(&spec(Allocator::System), "cannot find -lcrypto\n").unwrap().contains("zig"));
         assert_eq!(advice(&spec(Allocator::System), "a.c:9:2: error: too few arguments to decrypt()\n"), None);
+    }
+
+    #[test]
+    fn a_source_that_refuses_is_told_with_its_own_words_and_the_other_c_library() {
+        let glibc = Spec { libc: CLibrary::Glibc(None), ..spec(Allocator::System) };
+        for said in [
+            "formats.c: In function 'rewind_pipe':\nformats.c:425:4: error: #error FIX NEEDED HERE\n  425 |   #error FIX NEEDED HERE\n",
+            "formats.c:425:4: error: FIX NEEDED HERE\n  425 |   # error FIX NEEDED HERE\n      |     ^\n1 error generated.\n",
+        ] {
+            let told = advice(&spec(Allocator::Mimalloc), said).unwrap();
+            assert!(told.contains("by #error at formats.c:425:4: FIX NEEDED HERE. ") && told.contains("--libc glibc"), "{told}");
+            assert_eq!(advice(&glibc, said), None, "{said}");
+        }
+        let without_words = "a.c:1:2: error: #error\n";
+        assert!(advice(&spec(Allocator::Mimalloc), without_words).unwrap().contains("at a.c:1:2. If"));
+        for said in [
+            "a.c:1:2: error: expected ';'\n    1 | log(\"#error\")\n",
+            "a.c:1:2: warning: #warning this\n",
+            "note: #error in b.c\n",
+        ] {
+            assert_eq!(advice(&spec(Allocator::Mimalloc), said), None, "{said}");
+        }
     }
 
     #[test]
