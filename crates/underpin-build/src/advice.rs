@@ -168,7 +168,8 @@ fn asks_for_crypt(line: &str) -> bool {
 /// The source itself refuses to be compiled. What for is in its words at best: that it does not know musl is likely where it asks for
 /// the C library by name (sox: `formats.c` reaches into glibc's and the BSDs' `FILE`).
 fn of_source(spec: &Spec, said: &str) -> Option<String> {
-    let (at, reason) = said.lines().zip(said.lines().skip(1).chain([""])).find_map(|(line, next)| refusal(line, next))?;
+    let (at, reason) =
+        said.lines().zip(said.lines().skip(1).chain([""])).find_map(|(line, next)| refusal(line, next))?;
     let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
     (spec.libc == CLibrary::Musl).then(|| {
         format!(
@@ -448,7 +449,10 @@ mod tests {
             "formats.c:425:4: error: FIX NEEDED HERE\n  425 |   # error FIX NEEDED HERE\n      |     ^\n1 error generated.\n",
         ] {
             let told = advice(&spec(Allocator::Mimalloc), said).unwrap();
-            assert!(told.contains("by #error at formats.c:425:4: FIX NEEDED HERE. ") && told.contains("--libc glibc"), "{told}");
+            assert!(
+                told.contains("by #error at formats.c:425:4: FIX NEEDED HERE. ") && told.contains("--libc glibc"),
+                "{told}"
+            );
             assert_eq!(advice(&glibc, said), None, "{said}");
         }
         let without_words = "a.c:1:2: error: #error\n";
