@@ -168,15 +168,16 @@ fn asks_for_crypt(line: &str) -> bool {
 /// The source itself refuses to be compiled. What for is in its words at best: that it does not know musl is likely where it asks for
 /// the C library by name (sox: `formats.c` reaches into glibc's and the BSDs' `FILE`).
 fn of_source(spec: &Spec, said: &str) -> Option<String> {
-    let (at, reason) =
-        said.lines().zip(said.lines().skip(1).chain([""])).find_map(|(line, next)| refusal(line, next))?;
+    if spec.libc != CLibrary::Musl {
+        return None;
+    }
+    let mut lines = said.lines().zip(said.lines().skip(1).chain([""]));
+    let (at, reason) = lines.find_map(|(line, next)| refusal(line, next))?;
     let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
-    (spec.libc == CLibrary::Musl).then(|| {
-        format!(
-            "the source ends its compilation itself, by #error at {at}{reason}. If that is because it does not know musl, build it on \
-             glibc (`--libc glibc`); if it is a choice of its configuration, make that behind `--`"
-        )
-    })
+    Some(format!(
+        "the source ends its compilation itself, by #error at {at}{reason}. If that is because it does not know musl, build it on \
+         glibc (`--libc glibc`); if it is a choice of its configuration, make that behind `--`"
+    ))
 }
 
 /// Where `#error` stands, and what it says, of a compiler's line and the next one: GCC repeats the directive in its message, clang (and
