@@ -1,8 +1,9 @@
 /* How memcpy and memmove begin: up to 8 vectors of the level, all of which are read before anything is written. Most copies
  * are short, so those come with the fewest jumps, and up to 64 bytes no level is asked for. From there on AVX2 has half the
  * instructions, which count where another program shares the core (family 25, 100 bytes: 0.99 of glibc's time instead of 1.19), and
- * above 128 bytes one jump less than AVX-512, which has vectors enough to spare (1.11 instead of 1.28). AVX-512's registers from 16
- * on need no clearing. Longer copies are left to the functions of copy.h. */
+ * above 128 bytes one jump less than AVX-512, which has vectors enough to spare (1.11 instead of 1.28). Up to there AVX-512 goes
+ * straight on, as glibc does (Intel's model 207, 100 bytes: 1.05 instead of 1.17). Its registers from 16 on need no clearing. Longer
+ * copies are left to the functions of copy.h. */
 
 /* Two, four or eight vectors of w bytes: up to so many times w bytes, and at least half of that. */
 #define READ(move, from, v) move " " from ", %" v "\n"
@@ -77,9 +78,13 @@
   "64: cmp $128, %rdx\n" \
   "ja 128f\n" \
   "cmpb $2, overlay_level(%rip)\n" \
-  "ja 66f\n" \
-  "je 67f\n" \
-  "movups (%rsi), %xmm0\n" \
+  "jbe 67f\n" \
+  TWO_OF("vmovdqu64", "zmm1", "64") \
+  ".p2align 6\n" \
+  "67: jb 66f\n" \
+  FOUR_OF("vmovdqu", "ymm", "32", "vzeroupper\n") \
+  ".p2align 6\n" \
+  "66: movups (%rsi), %xmm0\n" \
   "movups 16(%rsi), %xmm1\n" \
   "movups 32(%rsi), %xmm2\n" \
   "movups 48(%rsi), %xmm3\n" \
@@ -113,9 +118,6 @@
   "ja " #name "_avx512\n" \
   EIGHT_OF("vmovdqu64", "zmm2", "64", "") \
   ".p2align 6\n" \
-  "67:" FOUR_OF("vmovdqu", "ymm", "32", "vzeroupper\n") \
-  ".p2align 5\n" \
-  "66:" TWO_OF("vmovdqu64", "zmm1", "64") \
   /* Neither AVX nor AVX-512, or not known yet. */ \
   "65: cmpb $1, overlay_level(%rip)\n" \
   "je " #name "_sse2\n" \
