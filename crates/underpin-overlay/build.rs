@@ -3,6 +3,10 @@
 //! reason is kept in the object's place.
 #![allow(clippy::print_stdout, reason = "a build script talks to cargo on standard output")]
 
+#[path = "src/flags.rs"]
+mod flags;
+
+use flags::{ALWAYS, DIRECT, IF_KNOWN, of_processor, of_strings};
 use sha2::{Digest, Sha256};
 use std::env;
 use std::fmt::Write;
@@ -35,44 +39,6 @@ const IN_ARCHIVE: [&str; 3] = ["STRINGS", "NUMBERS", "RANDOM"];
 
 /// The kernel's names of the processors that there are sources for.
 const PROCESSORS: [&str; 2] = ["x86_64", "aarch64"];
-
-/// No C library, nothing that would have to be set up before, and no loop that becomes a call of the function it is in.
-const FLAGS: [&str; 14] = [
-    "-std=c11",
-    "-O2",
-    // zig adds debug information unless told not to, and with it the paths of the build.
-    "-g0",
-    "-ffreestanding",
-    "-fno-builtin",
-    "-fPIC",
-    "-ffunction-sections",
-    "-fvisibility=default",
-    "-fno-stack-protector",
-    "-fno-lto",
-    "-fno-sanitize=all",
-    "-falign-functions=64",
-    "-Wall",
-    "-Wextra",
-];
-
-/// What not every compiler has. Loops lie in as few lines as they can; each return is one of its own, instead of a jump to a
-/// common one.
-const IF_KNOWN: [&str; 5] = [
-    "-fno-tree-loop-distribute-patterns",
-    "-fcf-protection=none",
-    "-falign-loops=64",
-    "-fno-crossjumping",
-    "-fno-tree-tail-merge",
-];
-
-/// The same of the string functions. What is only jumped to begins a line: where two programs share a core of AMD's family 25, a call
-/// that jumps into the middle of one takes up to 1.4 times as long (memchr of 256 bytes: 1.43 of glibc's time instead of 1.18). It
-/// is a fifth more code.
-const OF_STRINGS: &str = "-falign-jumps=64";
-
-/// The functions' first instruction may be the jump to another level; the assembler refuses it if the compiler has put
-/// anything in front.
-const DIRECT: &str = "-DOVERLAY_DIRECT";
 
 fn main() {
     println!("cargo::rerun-if-changed=native");
@@ -107,14 +73,15 @@ fn linked() -> Result<(), String> {
 
 fn archive(more: Option<&str>) -> Result<(), String> {
     let mut build = cc::Build::new();
+    let processor = env::var("CARGO_CFG_TARGET_ARCH").unwrap_or_default();
     build.std("c11").opt_level(2).debug(false).warnings(true);
-    for flag in FLAGS {
+    for flag in ALWAYS {
         build.flag(flag);
     }
-    for flag in IF_KNOWN.into_iter().chain([OF_STRINGS]) {
+    for flag in IF_KNOWN.into_iter().chain(of_strings(&processor)) {
         build.flag_if_supported(flag);
     }
-    for flag in of_processor(&env::var("CARGO_CFG_TARGET_ARCH").unwrap_or_default()).iter().copied().chain(more) {
+    for flag in of_processor(&processor).iter().copied().chain(more) {
         build.flag(flag);
     }
     if env::var("CARGO_CFG_TARGET_ENV").is_ok_and(|name| name == "musl") {
@@ -122,16 +89,6 @@ fn archive(more: Option<&str>) -> Result<(), String> {
     }
     build.files(OBJECTS.iter().filter(|(constant, _)| IN_ARCHIVE.contains(constant)).map(|(_, source)| source));
     build.try_compile("underpin_overlay").map_err(|error| error.to_string())
-}
-
-/// GCC's out-of-line atomics of aarch64 are functions of its library, which ask glibc for the processor's features. On x86-64 the
-/// sources clear the upper halves of the registers themselves, at each return.
-fn of_processor(processor: &str) -> &'static [&'static str] {
-    match processor {
-        "aarch64" => &["-mno-outline-atomics"],
-        "x86_64" => &["-mno-vzeroupper"],
-        _ => &[],
-    }
 }
 
 /// The code of one object for one processor: what it holds, or why there is none.
@@ -200,15 +157,15 @@ fn compile(compiler: &[String], processor: &str, source: &str, file: &Path) -> R
         let mut command = Command::new(program);
         command
             .args(args)
-            .args(FLAGS)
+            .args(ALWAYS)
             .args(of_processor(processor))
             .args(extra)
             .args(["-DOVERLAY_REPLACES", "-c", source, "-o"])
             .arg(file);
         command.output()
     };
-    let of_strings = (source == OBJECTS[0].1).then_some(OF_STRINGS);
-    let known: Vec<&str> = IF_KNOWN.into_iter().chain(of_strings).collect();
+    let own = if source == OBJECTS[0].1 { of_strings(processor) } else { None };
+    let known: Vec<&str> = IF_KNOWN.into_iter().chain(own).collect();
     let mut output = run(&[&known[..], &[DIRECT]].concat()).map_err(|error| error.to_string())?;
     for extra in [&known[..], &[]] {
         if !output.status.success() {

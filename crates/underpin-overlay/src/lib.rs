@@ -32,6 +32,8 @@ pub const STDIO_VERSIONS: [&str; 7] = ["1.2.0", "1.2.1", "1.2.2", "1.2.3", "1.2.
 /// A script for GNU ld that is passed beside its own (`-T`): musl's zero-initialised memory that few programs use comes last.
 pub const LAYOUT: &str = include_str!("../native/cold.ld");
 
+pub mod flags;
+
 mod objects {
     include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 }

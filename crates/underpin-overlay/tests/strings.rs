@@ -3,38 +3,23 @@
 #![cfg(target_arch = "x86_64")]
 
 use std::io::Write;
+use underpin_overlay::flags;
 use underpin_test_support::{Fixture, Output, need, zigs};
 
 const OVERLAY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/native/overlay.c");
 const CHECK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/check.c");
 const ASKED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/asked.c");
 
-/// The flags of build.rs that matter for what the code does.
-const FLAGS: [&str; 7] = [
-    "-std=c11",
-    "-O2",
-    "-ffreestanding",
-    "-fno-builtin",
-    "-fPIC",
-    "-fno-stack-protector",
-    "-fno-tree-loop-distribute-patterns",
-];
-
-/// Those that make jumps shorter, with this compiler.
-const AS_BUILT: [&str; 8] = [
-    "-DOVERLAY_DIRECT",
-    "-fcf-protection=none",
-    "-falign-functions=64",
-    "-falign-loops=64",
-    "-falign-jumps=64",
-    "-fno-crossjumping",
-    "-fno-tree-tail-merge",
-    "-mno-vzeroupper",
-];
+/// Those of the crate's flags that make jumps shorter, which only GCC has.
+fn as_built() -> Vec<&'static str> {
+    let own = flags::of_processor("x86_64").iter().copied().chain(flags::of_strings("x86_64"));
+    flags::IF_KNOWN.into_iter().chain(own).chain([flags::DIRECT]).collect()
+}
 
 /// Compiles the overlay and the check with one compiler; the program.
 fn built(fixture: &Fixture, compiler: &str, overlay: &[&str], check: &[&str]) -> String {
-    fixture.must(compiler, [&FLAGS[..], overlay, &["-c", OVERLAY, "-o", "overlay.o"]].concat());
+    let known = &flags::IF_KNOWN[..1];
+    fixture.must(compiler, [&flags::ALWAYS[..], known, overlay, &["-c", OVERLAY, "-o", "overlay.o"]].concat());
     fixture.must(compiler, [&["-O1", "-w", "-fno-builtin"][..], check, &["-o", "check", "overlay.o", CHECK]].concat());
     fixture.join("check").display().to_string()
 }
@@ -50,7 +35,7 @@ fn well(fixture: &Fixture, command: &[&str]) -> String {
 /// The static musl program whose own functions are the overlay's, at every `step`th place of a line.
 fn replaced(fixture: &Fixture, step: u32) -> String {
     let step = format!("-DSTEP={step}");
-    built(fixture, "musl-gcc", &[&AS_BUILT[..], &["-DOVERLAY_REPLACES"]].concat(), &["-static", "-DPLAIN", &step])
+    built(fixture, "musl-gcc", &[&as_built()[..], &["-DOVERLAY_REPLACES"]].concat(), &["-static", "-DPLAIN", &step])
 }
 
 #[test]
@@ -59,7 +44,7 @@ fn every_level_does_what_glibc_does() {
     // As the crate compiles it, and as it does where the compiler puts something in front of the first jump.
     let program = built(&fixture, "cc", &[], &["-DSTEP=9"]);
     well(&fixture, &[&program]);
-    let program = built(&fixture, "cc", &AS_BUILT, &[]);
+    let program = built(&fixture, "cc", &as_built(), &[]);
     let said = well(&fixture, &[&program]);
     assert!(said.starts_with("checked sse2\n"), "{said}");
     for level in said.lines().filter_map(|line| line.strip_prefix("lacking ")) {
@@ -71,7 +56,7 @@ fn every_level_does_what_glibc_does() {
 fn what_clang_makes_of_it_does_what_glibc_does() {
     need!("clang");
     let fixture = Fixture::new();
-    fixture.must("clang", [&FLAGS[..6], &["-c", OVERLAY, "-o", "overlay.o"]].concat());
+    fixture.must("clang", [&flags::ALWAYS[..], &["-c", OVERLAY, "-o", "overlay.o"]].concat());
     fixture.cc(["-O1", "-w", "-fno-builtin", "-DSTEP=9", "-o", "check", "overlay.o", CHECK]);
     well(&fixture, &["./check"]);
 }
@@ -81,7 +66,8 @@ fn what_clang_makes_of_it_does_what_glibc_does() {
 fn what_zig_makes_of_it_does_what_glibc_does() {
     let fixture = Fixture::new();
     for zig in zigs() {
-        let words = [&["cc", "-target", "x86_64-linux-gnu"], &FLAGS[..6], &["-c", OVERLAY, "-o", "overlay.o"]].concat();
+        let words =
+            [&["cc", "-target", "x86_64-linux-gnu"], &flags::ALWAYS[..], &["-c", OVERLAY, "-o", "overlay.o"]].concat();
         fixture.must(zig.to_str().unwrap(), words);
         fixture.cc(["-O1", "-w", "-fno-builtin", "-DSTEP=9", "-o", "check", "overlay.o", CHECK]);
         well(&fixture, &["./check"]);
@@ -127,7 +113,7 @@ fn the_sanitizers_find_nothing() {
 #[test]
 fn the_processor_is_asked_no_sooner_than_at_the_sixty_fourth_call() {
     let fixture = Fixture::new();
-    fixture.must("cc", [&FLAGS[..], &AS_BUILT, &["-c", OVERLAY, "-o", "overlay.o"]].concat());
+    fixture.must("cc", [&flags::ALWAYS[..], &as_built(), &["-c", OVERLAY, "-o", "overlay.o"]].concat());
     fixture.cc(["-O1", "-w", "-fno-builtin", "-o", "asked", "overlay.o", ASKED]);
     let asked = |calls: &str| well(&fixture, &["./asked", calls]).trim().parse::<u32>().expect("a count");
     assert_eq!(asked("63"), 0);

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use underpin_overlay::flags;
 
 const CRATE: &str = "crates/underpin-overlay";
 
@@ -43,26 +44,6 @@ const APART: [&str; 4] = ["memcmp-apart", "bcmp-apart", "strcmp-apart", "strncmp
 fn measured() -> impl Iterator<Item = &'static str> {
     FUNCTIONS.into_iter().chain(APART)
 }
-
-/// The flags of the crate's build script that matter for speed.
-const FLAGS: [&str; 16] = [
-    "-std=c11",
-    "-O2",
-    "-ffreestanding",
-    "-fno-builtin",
-    "-fPIC",
-    "-ffunction-sections",
-    "-fno-stack-protector",
-    "-fno-tree-loop-distribute-patterns",
-    "-fcf-protection=none",
-    "-falign-functions=64",
-    "-falign-loops=64",
-    "-falign-jumps=64",
-    "-fno-crossjumping",
-    "-fno-tree-tail-merge",
-    "-mno-vzeroupper",
-    "-DOVERLAY_DIRECT",
-];
 
 /// What a goal allows for one function and size.
 const MOST: f64 = 1.25;
@@ -145,7 +126,12 @@ fn harness(folder: &Path) -> anyhow::Result<PathBuf> {
     let source = run::workspace().join(CRATE);
     let path = |path: PathBuf| path.display().to_string();
     let (overlay, program) = (path(folder.join("overlay.o")), folder.join("strings"));
-    run::must("cc", &[&FLAGS[..], &["-c", &path(source.join("native/overlay.c")), "-o", &overlay]].concat())?;
+    let own = flags::of_processor("x86_64").iter().copied().chain(flags::of_strings("x86_64"));
+    let flags: Vec<&str> = flags::IF_KNOWN.into_iter().chain(own).chain([flags::DIRECT]).collect();
+    run::must(
+        "cc",
+        &[&flags::ALWAYS[..], &flags, &["-c", &path(source.join("native/overlay.c")), "-o", &overlay]].concat(),
+    )?;
     let musl = peer(folder, "musl", "/usr/lib/x86_64-linux-musl/libc.a", ".lo", &[])?;
     let llvm = peer(folder, "llvm", "/usr/lib/llvm-19/lib/libllvmlibc.a", ".cpp.o", &["mempcpy"])?;
     let harness = path(source.join("bench/strings.c"));

@@ -1,8 +1,7 @@
 //! A source of the overlay, compiled and linked with the program that checks it.
 
+use underpin_overlay::flags::ALWAYS;
 use underpin_test_support::{Fixture, Output};
-
-const FLAGS: [&str; 6] = ["-std=c11", "-O2", "-ffreestanding", "-fno-builtin", "-fPIC", "-fno-stack-protector"];
 
 /// What is compiled, and how it is run.
 pub struct Checking<'a> {
@@ -27,7 +26,7 @@ impl Checking<'_> {
     pub fn says(&self) -> String {
         let fixture = Fixture::new();
         let [compiler, linker] = self.compilers;
-        fixture.must(compiler, [&FLAGS[..], self.flags, &["-c", self.source, "-o", "overlay.o"]].concat());
+        fixture.must(compiler, [&ALWAYS[..], self.flags, &["-c", self.source, "-o", "overlay.o"]].concat());
         let last = ["-o", "check", "overlay.o", self.check, "-lm"];
         fixture.must(linker, [&["-O1", "-w", "-fno-builtin"][..], self.check_flags, &last].concat());
         let function = format!(" t {}", self.function);
