@@ -6,6 +6,7 @@
 
 mod answer;
 mod background;
+mod elsewhere;
 mod end_requests;
 mod error;
 mod exec_refusal;
@@ -31,6 +32,7 @@ mod watchdog;
 
 pub use answer::{CHORE_LIMIT, QUESTION_LIMIT, answer, answer_to};
 pub use background::Background;
+pub use elsewhere::elsewhere;
 pub use end_requests::{EndAtOnce, end_requests, end_signal};
 pub use error::{Denied, LaunchError, SysError};
 pub use exec_refusal::ExecRefusal;

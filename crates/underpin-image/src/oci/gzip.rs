@@ -12,6 +12,7 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
+use underpin_sys::elsewhere;
 
 /// Bytes of content in each of the first parts: small enough that a small program is several.
 pub(super) const PART: usize = 64 << 10;
@@ -299,8 +300,7 @@ impl Shared {
 }
 
 impl Workers {
-    /// Called before there is a part: Linux may let a new thread wait for this one's processor until the next tick (4 ms).
-    /// None for one processor, and none for one part.
+    /// Called before there is a part. None for one processor, and none for one part.
     pub(super) fn start(effort: Effort, processors: usize, size: u64) -> Workers {
         let parts = usize::try_from(size / PART as u64).unwrap_or(usize::MAX);
         let count = parts.min(processors.saturating_sub(1));
@@ -308,7 +308,9 @@ impl Workers {
         let start = |_| {
             let shared = Arc::clone(&shared);
             // A limit of processes is no error: who waits for a part does the work.
-            thread::Builder::new().spawn(move || shared.work(effort)).ok()
+            let thread = thread::Builder::new().spawn(move || shared.work(effort)).ok()?;
+            elsewhere(&thread);
+            Some(thread)
         };
         Workers { threads: (0..count).map_while(start).collect(), shared }
     }
