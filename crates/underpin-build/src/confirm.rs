@@ -23,10 +23,15 @@ pub struct Confirmation {
     pub debug_bytes: u64,
     /// It calls `dlopen`, which always fails in it: a static program on musl loads nothing.
     pub opens_in_vain: bool,
+    /// It converts texts by musl's `iconv`, which is another than glibc's.
+    pub converts: bool,
 }
 
 /// What musl's `dlopen` for static programs says (src/ldso/dlopen.c); nothing else of it is linked for anything else.
 const IN_VAIN: &[u8] = b"Dynamic loading not supported\0";
+
+/// How musl's table of charsets begins (src/locale/iconv.c), which is linked for nothing but `iconv`.
+const CHARSETS: &[u8] = b"utf8\0char\0\0\xc8wchart\0\0\xc6";
 
 /// One property.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,9 +81,11 @@ pub fn confirm(path: &Path, spec: &Spec, objects: &[LinkObject]) -> Result<Confi
         facts.iter_mut().for_each(|fact| without_library(fact, spec, note.as_ref()));
     }
     facts.extend(present.iter().map(|(claim, presence)| linked(claim, presence)));
-    let opens_in_vain = spec.libc == CLibrary::Musl && spec.linkage.is_static() && file.find(IN_VAIN).is_some();
+    let has_of_musl =
+        |part: &[u8]| spec.libc == CLibrary::Musl && spec.linkage.is_static() && file.find(part).is_some();
+    let (opens_in_vain, converts) = (has_of_musl(IN_VAIN), has_of_musl(CHARSETS));
     let (bytes, debug_bytes) = (file.len() as u64, details.debug_bytes());
-    Ok(Confirmation { facts, note, bytes, debug_bytes, opens_in_vain })
+    Ok(Confirmation { facts, note, bytes, debug_bytes, opens_in_vain, converts })
 }
 
 fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> BuildError {

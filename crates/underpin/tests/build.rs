@@ -227,6 +227,21 @@ fn a_static_program_that_opens_libraries_is_told_that_it_cannot() {
 }
 
 #[test]
+fn a_static_program_that_converts_texts_is_told_whose_tables_it_has() {
+    need!("musl-gcc");
+    let dir = Fixture::new();
+    dir.write(
+        "converts.c",
+        "#include <iconv.h>\nint main(int c, char **v) { return iconv_open(v[1], v[2]) == (iconv_t)-1; }\n",
+    );
+    dir.write("plain.c", "int main(void) { return 0; }\n");
+    let told = |arguments: &[&str]| must(&dir, arguments).contains("(iconv)");
+    assert!(told(&["converts.c", "--cc", "gcc"]));
+    assert!(!told(&["plain.c", "--cc", "gcc"]));
+    assert!(!told(&["converts.c", "--libc", "glibc", "-o", "glibcs"]));
+}
+
+#[test]
 fn a_libgcc_that_calls_glibcs_dl_find_object_unwinds_on_musl() {
     need!("musl-gcc", "readelf");
     let dir = Fixture::new();

@@ -162,11 +162,41 @@ process(char **line)
   printf("the locale: %s\n", setlocale(LC_ALL, "C") ? setlocale(LC_ALL, NULL) : "none");
   printf("an account: %s\n", getpwuid(0) ? getpwuid(0)->pw_name : "none");
   printf("a wide letter: %d %d\n", iswalpha(L'a') != 0, wcwidth(L'a'));
-  char in[] = "\xe4", out[8] = "", *from = in, *to = out;
-  size_t left = 1, room = sizeof out - 1;
-  const iconv_t by = iconv_open("UTF-8", "ISO-8859-1");
-  if (by != (iconv_t)-1) iconv(by, &from, &left, &to, &room);
-  printf("iconv: %02x%02x\n", (unsigned char)out[0], (unsigned char)out[1]);
+}
+
+/* The bytes that a text becomes, and what iconv says to it. */
+static void
+converted(const char *name, const char *to, const char *from, const char *text)
+{
+  char in[16], out[64], *read = in, *written = out;
+  strcpy(in, text);
+  size_t left = strlen(in), room = sizeof out;
+  printf("%s:", name);
+  const iconv_t by = iconv_open(to, from);
+  if (by == (iconv_t)-1) {
+    printf(" unknown\n");
+    return;
+  }
+  const size_t said = iconv(by, &read, &left, &written, &room);
+  for (const char *at = out; at < written; at++) printf(" %02x", (unsigned char)*at);
+  printf(", %d\n", (int)said);
+  iconv_close(by);
+}
+
+static void
+charsets(void)
+{
+  converted("iconv", "UTF-8", "ISO-8859-1", "\xe4");
+  converted("iconv back", "ISO-8859-1", "UTF-8", "\xc3\xa4");
+  converted("iconv of a wrong byte", "ISO-8859-1", "UTF-8", "a\xff");
+  converted("iconv of half a letter", "ISO-8859-1", "UTF-8", "a\xc3");
+  converted("iconv to KOI8-R", "KOI8-R", "UTF-8", "\xd0\xb6");
+  converted("iconv to UTF-16LE", "UTF-16LE", "UTF-8", "\xe2\x82\xac");
+  converted("iconv of what the charset lacks", "ISO-8859-1", "UTF-8", "a\xe2\x82\xac");
+  converted("iconv to UTF-16", "UTF-16", "UTF-8", "\xe2\x82\xac");
+  converted("iconv to ASCII//TRANSLIT", "ASCII//TRANSLIT", "UTF-8", "\xe2\x82\xac");
+  converted("iconv to CP437", "CP437", "UTF-8", "\xc3\xa4");
+  converted("iconv to GB18030", "GB18030", "UTF-8", "\xc3\xa4");
 }
 
 int
@@ -180,5 +210,6 @@ main(void)
   numbers();
   order();
   process(line);
+  charsets();
   return 0;
 }

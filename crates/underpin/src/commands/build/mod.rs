@@ -97,7 +97,7 @@ fn deliver(build: &BuildPlan, outputs: &Outputs, document: &mut BuildDocument) -
     for artifact in &artifacts {
         may_replace(&artifact.place, request.force)?;
     }
-    let mut opening = Vec::new();
+    let (mut opening, mut converting) = (Vec::new(), Vec::new());
     for artifact in &artifacts {
         let confirmation = confirm(&artifact.program.path, &build.plan.spec, &build.plan.objects)?;
         if confirmation.holds() {
@@ -106,21 +106,36 @@ fn deliver(build: &BuildPlan, outputs: &Outputs, document: &mut BuildDocument) -
         if confirmation.opens_in_vain {
             opening.push(artifact.program.name.as_str());
         }
+        if confirmation.converts {
+            converting.push(artifact.program.name.as_str());
+        }
         document.programs.push(program(artifact, &confirmation));
     }
-    if !opening.is_empty() {
-        document.remarks.push(format!(
-            "{}: opens libraries while it runs (dlopen), and a static program cannot: what it has as modules or plug-ins is missing, \
-             unless the project links it in; --linkage dynamic keeps them",
-            opening.join(", ")
-        ));
-    }
+    document.remarks.extend(otherwise_on_musl(&opening, &converting));
     if artifacts.iter().any(|artifact| artifact.place.starts_with(&build.plan.work)) {
         let remark =
             "the sources are not written to, so the result is not among them; -o FILE or -o FOLDER/ says where it goes";
         document.remarks.push(remark.to_owned());
     }
     Ok(())
+}
+
+/// What programs of these names do that static musl does otherwise than glibc, and what to do.
+fn otherwise_on_musl(opening: &[&str], converting: &[&str]) -> Vec<String> {
+    let remarks = [
+        (
+            opening,
+            "opens libraries while it runs (dlopen), and a static program cannot: what it has as modules or plug-ins is missing, \
+             unless the project links it in; --linkage dynamic keeps them",
+        ),
+        (
+            converting,
+            "converts texts (iconv) by musl's own tables: it knows fewer character sets than glibc's, and writes * for what a set lacks, \
+             where glibc's reports an error; --libc glibc has glibc's",
+        ),
+    ];
+    let named = remarks.into_iter().filter(|(names, _)| !names.is_empty());
+    named.map(|(names, remark)| format!("{}: {remark}", names.join(", "))).collect()
 }
 
 /// Refuses, before minutes of compiling, a result in place of a foreign file or in a folder that is not writable.
