@@ -40,7 +40,7 @@ pub(super) struct Layer {
 pub(super) fn gzip<'t>(layers: impl IntoIterator<Item = &'t Tree>, ahead: Ahead) -> Gzip {
     let size = |(_, entry): (&Path, &Entry)| if let Kind::File(content) = &entry.kind { content.size() } else { 0 };
     let size: u64 = layers.into_iter().flat_map(Tree::entries).map(size).sum();
-    // Asking costs fourteen system calls where there are control groups, and what was begun ahead has asked.
+    // Asking costs twenty system calls where there are control groups, and what was begun ahead has asked.
     let processors = || std::thread::available_parallelism().map_or(1, usize::from);
     let new = |effort| Gzip::new(effort, processors(), size);
     if size < SMALL { ahead.into_gzip().unwrap_or_else(|| new(SMALL_EFFORT)) } else { new(EFFORT) }
