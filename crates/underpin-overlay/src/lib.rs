@@ -34,6 +34,13 @@ pub const LAYOUT: &str = include_str!("../native/cold.ld");
 
 pub mod flags;
 
+/// What GCC gets for the string functions of a processor besides [`flags::ALWAYS`].
+#[must_use]
+pub fn flags_of_strings(processor: &str) -> Vec<&'static str> {
+    let own = flags::of_processor(processor).iter().copied().chain(flags::of_strings(processor));
+    flags::IF_KNOWN.into_iter().chain(own).chain([flags::DIRECT]).collect()
+}
+
 mod objects {
     include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 }

@@ -12,8 +12,7 @@ const ASKED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/asked.c");
 
 /// Those of the crate's flags that make jumps shorter, which only GCC has.
 fn as_built() -> Vec<&'static str> {
-    let own = flags::of_processor("x86_64").iter().copied().chain(flags::of_strings("x86_64"));
-    flags::IF_KNOWN.into_iter().chain(own).chain([flags::DIRECT]).collect()
+    underpin_overlay::flags_of_strings("x86_64")
 }
 
 /// Compiles the overlay and the check with one compiler; the program.

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use underpin_overlay::flags;
+use underpin_overlay::flags::ALWAYS;
+use underpin_overlay::flags_of_strings;
 
 const CRATE: &str = "crates/underpin-overlay";
 
@@ -126,12 +127,8 @@ fn harness(folder: &Path) -> anyhow::Result<PathBuf> {
     let source = run::workspace().join(CRATE);
     let path = |path: PathBuf| path.display().to_string();
     let (overlay, program) = (path(folder.join("overlay.o")), folder.join("strings"));
-    let own = flags::of_processor("x86_64").iter().copied().chain(flags::of_strings("x86_64"));
-    let flags: Vec<&str> = flags::IF_KNOWN.into_iter().chain(own).chain([flags::DIRECT]).collect();
-    run::must(
-        "cc",
-        &[&flags::ALWAYS[..], &flags, &["-c", &path(source.join("native/overlay.c")), "-o", &overlay]].concat(),
-    )?;
+    let flags = flags_of_strings("x86_64");
+    run::must("cc", &[&ALWAYS[..], &flags, &["-c", &path(source.join("native/overlay.c")), "-o", &overlay]].concat())?;
     let musl = peer(folder, "musl", "/usr/lib/x86_64-linux-musl/libc.a", ".lo", &[])?;
     let llvm = peer(folder, "llvm", "/usr/lib/llvm-19/lib/libllvmlibc.a", ".cpp.o", &["mempcpy"])?;
     let harness = path(source.join("bench/strings.c"));
