@@ -82,24 +82,32 @@ LOOK_AT(above_late, LIMIT_ABOVE_LATE)
 #define ABOVE(statement) do { if (UNLIKELY(LEVEL(above)())) statement; } while (0)
 #define ABOVE_LATE(statement) do { if (UNLIKELY(LEVEL(above_late)())) statement; } while (0)
 
-/* The same where a mask is known to be zero, or a size to be longer than W: one instruction with its jump. */
-INLINE int
-LEVEL(above_zero)(M none)
-{
-  __asm__ goto("cmp %0, " LIMIT_ABOVE "\n\tjne %l[above]" : : "r"(none) : "cc" : above);
-  return 0;
-above:
-  return 1;
-}
-
-INLINE int
-LEVEL(not_own)(size_t n)
-{
-  __asm__ goto("cmp " LIMIT_OWN ", %0\n\tja %l[not_own]" : : "r"(n) : "cc" : not_own);
-  return 0;
-not_own:
-  return 1;
-}
+/* The same where a mask is known to be zero, or a size to be longer than W: one instruction with its jump. `above_first` and
+ * `beyond_own` are for those that leave less to AVX-512. */
+#define LOOK_AT_ZERO(name, limit) \
+  INLINE int \
+  LEVEL(name)(M none) \
+  { \
+    __asm__ goto("cmp %0, " limit "\n\tjne %l[above]" : : "r"(none) : "cc" : above); \
+    return 0; \
+  above: \
+    return 1; \
+  }
+LOOK_AT_ZERO(above_zero, LIMIT_ABOVE)
+LOOK_AT_ZERO(above_first, LIMIT_ABOVE_FIRST)
+#undef LOOK_AT_ZERO
+#define LONGER_THAN(name, limit) \
+  INLINE int \
+  LEVEL(name)(size_t n) \
+  { \
+    __asm__ goto("cmp " limit ", %0\n\tja %l[longer]" : : "r"(n) : "cc" : longer); \
+    return 0; \
+  longer: \
+    return 1; \
+  }
+LONGER_THAN(not_own, LIMIT_OWN)
+LONGER_THAN(beyond_own, LIMIT_OWN_BOUND)
+#undef LONGER_THAN
 /* Of one vector's bytes at most, and at least one: whether a masked one is faster. The size is compared with zero or W. */
 INLINE int
 LEVEL(masked)(size_t n)
@@ -123,7 +131,9 @@ LEVEL(differ_masked)(const char *a, const char *b, size_t n)
 }
 
 #define ABOVE_IF_NONE(m, statement) do { if (UNLIKELY(LEVEL(above_zero)(m))) statement; } while (0)
+#define ABOVE_IF_FIRST(m, statement) do { if (UNLIKELY(LEVEL(above_first)(m))) statement; } while (0)
 #define ABOVE_IF_LONG(n, statement) do { if (UNLIKELY(LEVEL(not_own)(n))) statement; } while (0)
+#define ABOVE_IF_BOUND(n, statement) do { if (UNLIKELY(LEVEL(beyond_own)(n))) statement; } while (0)
 
 /* Whether a vector at p goes beyond the page of p, or the processor has no AVX2: nothing that needs it may come before. */
 INLINE int

@@ -31,7 +31,7 @@ static struct {
    * AVX2 does compare with it anyway: that is the look at the level, too. In the upper 12 bits: a multiplication puts an
    * address's there, in one instruction less than a copy and a mask. */
   uint32_t within, within_four;
-  /* Not zero if there is a level above AVX2, and it takes over early. */
+  /* Not zero if there is a level above AVX2, and it takes over before its late place. */
   uint32_t above;
   /* The greatest size that is AVX2's own if it is longer than a vector: any, none, or 256. */
   size_t own;
@@ -39,10 +39,14 @@ static struct {
   size_t copied;
   /* One comparison of a size with it tells memset which of four functions it is to be (filling.h). */
   uint64_t filled;
-  /* A vector of AVX2, 32, if there is a level above it, and it takes over late; else zero. */
+  /* A vector of AVX2, 32, if there is a level above it that some functions leave to its late place; else zero. */
   uint32_t above_late;
   /* Up to so many bytes are compared by one masked vector: 32, or none. */
   uint32_t masked;
+  /* `own` for strnlen, whose bound says little of how far it reads. */
+  size_t own_bound;
+  /* Not zero if there is a level above AVX2, and all functions leave to it what is longer than a vector. */
+  uint32_t above_first;
 } overlay_level __attribute__((used, aligned(64))) = {.until_asked = -64, .copied = SIZE_MAX, .filled = FILLED_BELOW};
 #define WITHIN_AT "overlay_level+4"
 #define ABOVE_AT "overlay_level+12"
@@ -52,6 +56,9 @@ static struct {
 #define LIMIT_ABOVE ABOVE_AT "(%%rip)"
 #define LIMIT_OWN "overlay_level+16(%%rip)"
 #define LIMIT_MASKED "overlay_level+44(%%rip)"
+#define LIMIT_OWN_BOUND "overlay_level+48(%%rip)"
+#define ABOVE_FIRST_AT "overlay_level+56"
+#define LIMIT_ABOVE_FIRST ABOVE_FIRST_AT "(%%rip)"
 #define LIMIT_ABOVE_LATE ABOVE_LATE_AT "(%%rip)"
 #define LEVEL_OF_COPIED_STRINGS "overlay_level+1(%%rip)"
 /* In what is assembled without operands. */
@@ -73,8 +80,10 @@ static size_t narrow_from = SIZE_MAX;
  * four or five cycles more where 64 bytes come behind several vectors of 32: one of their three ports stops for as long
  * (Granite Rapids: strlen of 100 bytes 2.1 ns instead of 3.0, strcpy of 3 bytes 2.0 instead of 3.0). SIZED: as EARLY, but
  * calls that know a size begin as LATE's: on Zen 5 a vector of 64 bytes takes no less than two of 32 and the jump to the function
- * that has it (memcmp of 48 bytes 1.9 ns instead of 2.4, memrchr of 256 2.5 instead of 2.9). With EARLY few bytes are compared by a
- * whole vector of which the rest is cut off, elsewhere by a masked one (Zen 4 1.6 ns instead of 2.2, Zen 5 2.2 instead of 1.7). */
+ * that has it (memcmp of 48 bytes 1.9 ns instead of 2.4, memrchr of 256 2.5 instead of 2.9); and strlen, strnlen and
+ * strchrnul go over at LATE's place, but to vectors of 64 bytes (strnlen of lengths that cannot be predicted 2.1 ns instead of
+ * 2.5). With EARLY few bytes are compared by a whole vector of which the rest is cut off, elsewhere by a masked one (Zen 4 1.6 ns
+ * instead of 2.2, Zen 5 2.2 instead of 1.7). */
 enum Takeover { EARLY, LATE, SIZED };
 static enum Takeover takeover = EARLY;
 
@@ -140,11 +149,14 @@ static void
 put_level(unsigned char level)
 {
   int late = level > AVX2 && takeover == LATE, sized = level > AVX2 && takeover != EARLY;
+  size_t own = level == AVX2 ? SIZE_MAX : sized ? OWN : 0;
   __atomic_store_n(&overlay_level.copied_strings, late ? AVX2 : level, __ATOMIC_RELEASE);
   __atomic_store_n(&overlay_level.above, level > AVX2 && !late, __ATOMIC_RELEASE);
-  __atomic_store_n(&overlay_level.above_late, late ? 32 : 0, __ATOMIC_RELEASE);
+  __atomic_store_n(&overlay_level.above_first, level > AVX2 && takeover == EARLY, __ATOMIC_RELEASE);
+  __atomic_store_n(&overlay_level.above_late, sized ? 32 : 0, __ATOMIC_RELEASE);
   __atomic_store_n(&overlay_level.masked, sized ? 32 : 0, __ATOMIC_RELEASE);
-  __atomic_store_n(&overlay_level.own, level == AVX2 ? SIZE_MAX : sized ? OWN : 0, __ATOMIC_RELEASE);
+  __atomic_store_n(&overlay_level.own, own, __ATOMIC_RELEASE);
+  __atomic_store_n(&overlay_level.own_bound, sized && !late ? SIZE_MAX : own, __ATOMIC_RELEASE);
   __atomic_store_n(&overlay_level.copied, level == AVX2 ? 128 : SIZE_MAX, __ATOMIC_RELEASE);
   __atomic_store_n(&overlay_level.filled, level == AVX2 ? FILLED_AVX2 : level > AVX2 ? FILLED_AVX512 : FILLED_BELOW, __ATOMIC_RELEASE);
   __atomic_store_n(&overlay_level.within, level < AVX2 ? 0 : (uint32_t)(PAGE - 32 + 1) << 20, __ATOMIC_RELEASE);

@@ -13,7 +13,9 @@
 #undef ABOVE
 #undef ABOVE_LATE
 #undef ABOVE_IF_NONE
+#undef ABOVE_IF_FIRST
 #undef ABOVE_IF_LONG
+#undef ABOVE_IF_BOUND
 #undef BEYOND_PAGE
 #undef LENGTH
 #undef BELOW_LEVEL

@@ -44,7 +44,7 @@
   "ret\n" \
   ".p2align 6\n" \
   /* Not in the first one. */ \
-  "20: cmp %eax, " ABOVE_AT "(%rip)\n" \
+  "20: cmp %eax, " ABOVE_FIRST_AT "(%rip)\n" \
   "jne 80f\n" \
   "mov %rdi, %rdx\n" \
   "and $-32, %rdx\n" \
@@ -84,6 +84,8 @@
   ".p2align 6\n" \
   "60: add $160, %rdx\n" \
   "and $-128, %rdx\n" \
+  "cmp %eax, " ABOVE_AT "(%rip)\n" \
+  "jne 63f\n" \
   "61: " FOUR_FOLDED \
   "vptestnmb %ymm3, %ymm3, %k0\n" \
   "vptestnmb %ymm5, %ymm5, %k1\n" \
@@ -97,6 +99,9 @@
   ".p2align 4\n" \
   "62: kmovd %k1, %eax\n" \
   END_IN_TWO("%ymm4", -64) \
+  "63: mov %rdi, %rsi\n" \
+  "mov %rdx, %rdi\n" \
+  "jmp strlen_late\n" \
   "80: mov %rdi, %rsi\n" \
   "add $32, %rdi\n" \
   "jmp strlen_wide\n" \

@@ -16,6 +16,7 @@
 #define BELOW_LEVEL(statement) (void)0
 #define ABOVE_IF_NONE(m, statement) (void)0
 #define ABOVE_IF_LONG(n, statement) (void)0
+#define ABOVE_IF_BOUND(n, statement) (void)0
 #define NONE(m) UNLIKELY(!(m))
 #endif
 #include "search.h"

@@ -48,4 +48,3 @@ INLINE M LEVEL(low)(size_t n) { return (M)_bzhi_u64(~0ull, (unsigned)n); }
 INLINE V LEVEL(few)(const char *p, size_t n) { return MM(maskz_loadu_epi8)(LEVEL(low)(n), p); }
 /* The part of a mask for the first n bytes, at most W. */
 INLINE M LEVEL(first_of)(M m, size_t n) { return (M)_bzhi_u64(m, (unsigned)n); }
-INLINE void LEVEL(store_few)(char *p, V v, size_t n) { MM(mask_storeu_epi8)(p, LEVEL(low)(n), v); }

@@ -41,7 +41,7 @@ LEVEL(scan)(const char *s, V c, enum Wanted wanted, enum Result result, int byte
   /* In a register, where the compiler would clear one for each comparison. */
   HELD(zero);
   LOOK(1);
-  if (result == PLACE) ABOVE_IF_NONE(m, return (uintptr_t)strchrnul_above(p + 2 * W, byte));
+  if (result == PLACE) ABOVE_IF_FIRST(m, return (uintptr_t)strchrnul_above(p + 2 * W, byte));
   LOOK(2);
   LOOK(3);
   LOOK(4);
@@ -103,6 +103,7 @@ LEVEL(scan_within)(const char *s, V c, enum Wanted wanted, size_t n, int counted
     LOOK(4);
     p += 5 * W, left -= 4 * W;
     if (left > 4 * W) {
+      if (counted) ABOVE(return strnlen_above(p, left, start));
       left += (uintptr_t)p & (4 * W - 1);
       p = DOWN(p, 4 * W);
       size_t whole = (left - 1) & -(size_t)(4 * W);

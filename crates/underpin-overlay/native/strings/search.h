@@ -282,7 +282,7 @@ LEVEL(length_within)(const char *s, size_t n, const char *start)
 #endif
   }
   if (LIKELY(m)) RETURN(before + LEVEL(first)(m));
-  ABOVE_IF_LONG(n, return strnlen_above(s + W, n - W, start));
+  ABOVE_IF_BOUND(n, return strnlen_above(s + W, n - W, start));
   return LEVEL(scan_within)(s, LEVEL(all)(0), END, n, 1, start);
 }
 
@@ -330,7 +330,14 @@ LEVEL(strchrnul)(const char *s, int byte)
     if (m) RETURN((char*)(uintptr_t)s + LEVEL(first)(m));
   }
   V c = LEVEL(all)(byte);
+#ifdef ZERO_COUNTS
+  /* Read twice: an instruction less, and the way to a near end lies in one line of the cache. */
+  V unlike = LEVEL(unlike)(LEVEL(loadu)(s), c);
+  FORGET(s);
+  m = LEVEL(zeros)(LEVEL(least)(unlike, LEVEL(loadu)(s)));
+#else
   m = LEVEL(found)(LEVEL(loadu)(s), c, EITHER);
+#endif
   if (LIKELY(m)) RETURN((char*)(uintptr_t)s + LEVEL(first)(m));
   return (char*)LEVEL(scan)(s, c, EITHER, PLACE, byte);
 }
