@@ -28,10 +28,23 @@ pub struct Confirmation {
 }
 
 /// What musl's `dlopen` for static programs says (src/ldso/dlopen.c); nothing else of it is linked for anything else.
-const IN_VAIN: &[u8] = b"Dynamic loading not supported\0";
+const IN_VAIN: Text = Text { head: b'D', tail: b"ynamic loading not supported\0" };
 
 /// How musl's table of charsets begins (src/locale/iconv.c), which is linked for nothing but `iconv`.
-const CHARSETS: &[u8] = b"utf8\0char\0\0\xc8wchart\0\0\xc6";
+const CHARSETS: Text = Text { head: b'u', tail: b"tf8\0char\0\0\xc8wchart\0\0\xc6" };
+
+/// A text to look for, the first byte apart from the rest: this program has musl's `dlopen` and `iconv` no more than it calls
+/// them, and is not to find them in itself.
+struct Text {
+    head: u8,
+    tail: &'static [u8],
+}
+
+impl Text {
+    fn is_in(&self, file: &[u8]) -> bool {
+        file.find_iter(self.tail).any(|at| at.checked_sub(1).is_some_and(|before| file[before] == self.head))
+    }
+}
 
 /// One property.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,8 +94,7 @@ pub fn confirm(path: &Path, spec: &Spec, objects: &[LinkObject]) -> Result<Confi
         facts.iter_mut().for_each(|fact| without_library(fact, spec, note.as_ref()));
     }
     facts.extend(present.iter().map(|(claim, presence)| linked(claim, presence)));
-    let has_of_musl =
-        |part: &[u8]| spec.libc == CLibrary::Musl && spec.linkage.is_static() && file.find(part).is_some();
+    let has_of_musl = |text: Text| spec.libc == CLibrary::Musl && spec.linkage.is_static() && text.is_in(&file);
     let (opens_in_vain, converts) = (has_of_musl(IN_VAIN), has_of_musl(CHARSETS));
     let (bytes, debug_bytes) = (file.len() as u64, details.debug_bytes());
     Ok(Confirmation { facts, note, bytes, debug_bytes, opens_in_vain, converts })
@@ -219,5 +231,20 @@ fn expect(what: &'static str, text: &str, subject: &Subject, compat: &Compat, me
             Fact { what, asked, found: result.found.clone(), met: false, known }
         }
         None => Fact { what, asked, found: "not known".to_owned(), met: false, known: false },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CHARSETS, IN_VAIN};
+
+    #[test]
+    fn a_program_that_only_looks_for_the_texts_of_musl_does_not_have_them() {
+        let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        for text in [IN_VAIN, CHARSETS] {
+            assert!(!text.is_in(&own), "{}", text.tail.escape_ascii());
+            assert!(!text.is_in(text.tail));
+            assert!(text.is_in(&[b"\0", &[text.head], text.tail].concat()));
+        }
     }
 }
