@@ -18,7 +18,7 @@ mod summary;
 pub use gate::{RowGate, RowLimit};
 pub use guest::{
     BootFigure, Guest, GuestBoot, GuestCell, GuestFigure, GuestFigureName, GuestUp, Outcome, Repeats, STEADY, Said,
-    Unsteady, guest_figure, guest_name, repeats, rows_of, why_failed,
+    Unsteady, guest_figure, guest_name, guest_rows, repeats, rows_of, why_failed,
 };
 pub use index::{Indexed, IndexedRow, index, kept_passes, row_score};
 pub use row::{Figures, Measure, Original, Row, Suite, UnknownSuite, find, matches, rows};

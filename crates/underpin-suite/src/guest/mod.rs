@@ -123,6 +123,26 @@ pub fn why_failed(written: &str, outcome: RunOutcome) -> String {
     }
 }
 
+/// One outcome for each row, in the order of their names' first: of a row that several processes ran that of the middle one by
+/// its time (of an even number the quicker one), or the first failure.
+#[must_use]
+pub fn guest_rows(outcomes: Vec<(String, Outcome)>) -> Vec<(String, Outcome)> {
+    let mut of_rows: Vec<(String, Vec<Outcome>)> = Vec::new();
+    for (name, outcome) in outcomes {
+        match of_rows.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, all)) => all.push(outcome),
+            None => of_rows.push((name, vec![outcome])),
+        }
+    }
+    let middle = |all: Vec<Outcome>| -> Outcome {
+        let mut all = all.into_iter().collect::<Result<Vec<Reported>, String>>()?;
+        all.sort_by(|one, other| one.ns.total_cmp(&other.ns));
+        let at = (all.len() - 1) / 2;
+        Ok(all.swap_remove(at))
+    };
+    of_rows.into_iter().map(|(name, all)| (name, middle(all))).collect()
+}
+
 /// One boot of one build.
 #[derive(Clone, Debug)]
 pub struct GuestBoot {
@@ -255,6 +275,18 @@ mod tests {
         assert!(reasons[1].contains("in time") && reasons[2].contains("signal 11: half a li"), "{reasons:?}");
         assert_eq!((said.unfinished.as_deref(), said.is_done), (Some("libc:regex-search"), false));
         assert!(Said::of_text("@done\n").is_done && Said::of_text("") == Said::default());
+    }
+
+    #[test]
+    fn of_a_row_that_several_processes_ran_the_middle_one_counts_or_the_first_failure() {
+        let of = |text: &[String]| guest_rows(Said::of_text(&text.concat()).rows);
+        let rows = of(&[line("memset", 7.0), line("strlen", 31.5), line("strlen", 28.0), line("strlen", 31.0)]);
+        let figures: Vec<(&str, f64)> =
+            rows.iter().map(|(name, one)| (name.as_str(), one.as_ref().unwrap().ns)).collect();
+        assert_eq!(figures, [("libc:memset", 7.0), ("libc:strlen", 31.0)]);
+        let failed = |reason: &str| format!("@row libc:strlen\n{reason}\n\n@end {{\"status\":256,\"killed\":false}}\n");
+        let rows = of(&[line("strlen", 31.5), failed("no memory"), failed("no time")]);
+        assert_eq!(rows, [("libc:strlen".to_owned(), Err("no memory".to_owned()))]);
     }
 
     #[test]

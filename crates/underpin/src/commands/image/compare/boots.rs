@@ -12,7 +12,7 @@ use underpin_bench::Nanos;
 use underpin_image::Image;
 use underpin_image::boot::{Accelerator, Boot, GuestEnd, Machine, Patience, Qemu, Receiver, boot, telling};
 use underpin_image::protocol::Request;
-use underpin_suite::{BootFigure, Failure, Guest, GuestBoot, GuestFigureName, Row, Said, guest_name};
+use underpin_suite::{BootFigure, Failure, Guest, GuestBoot, GuestFigureName, Row, Said, guest_name, guest_rows};
 use underpin_sys::end_requests;
 
 /// Files of the suites' rows are in memory, and some rows take much of it.
@@ -190,7 +190,9 @@ impl<'a> Starter<'a> {
         let has_failed =
             |row: &Row| failed.iter().any(|(name, failure)| failure.build == build && *name == guest_name(row));
         let working = self.plan.rows.iter().filter(|row| !has_failed(row));
-        let mut rest: Vec<String> = working.filter_map(|row| self.words(twin, row)).collect();
+        let with_processes = working.filter_map(|row| Some((self.words(twin, row)?, row.guest_processes())));
+        let mut rest: Vec<String> =
+            with_processes.flat_map(|(words, processes)| std::iter::repeat_n(words, processes)).collect();
         let (mut rows, mut lost) = (Vec::new(), Vec::new());
         while !rest.is_empty() {
             let ended = self.start(&twin.whole, &rest)?;
@@ -203,13 +205,15 @@ impl<'a> Starter<'a> {
                 bail!("{}", gone(twin, &ended.boot));
             }
             rows.extend(ended_rows);
+            rest = if is_done { Vec::new() } else { rest.split_off(reached.min(rest.len())) };
             if let Some(name) = unfinished {
+                // It would take the next guest down, too.
+                rest.retain(|words| words.split(' ').next() != Some(&name));
                 let reason = how_it_went(&ended.boot);
                 lost.push((name, Failure { build, reason }));
             }
-            rest = if is_done { Vec::new() } else { rest.split_off(reached.min(rest.len())) };
         }
-        Ok((rows, lost))
+        Ok((guest_rows(rows), lost))
     }
 
     /// A row as the program in the guest takes it.
