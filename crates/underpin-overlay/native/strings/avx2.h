@@ -96,6 +96,18 @@ LOOK_AT(above_late, LIMIT_ABOVE_LATE)
 LOOK_AT_ZERO(above_zero, LIMIT_ABOVE)
 LOOK_AT_ZERO(above_first, LIMIT_ABOVE_FIRST)
 #undef LOOK_AT_ZERO
+/* At the late place: 1 if vectors of 32 bytes take over, -1 if those of 64 do. */
+INLINE int
+LEVEL(taken_over)(M none)
+{
+  __asm__ goto("cmp %0, " LIMIT_ABOVE_LATE "\n\tjg %l[late]\n\tjl %l[far]" : : "r"(none) : "cc" : late, far);
+  return 0;
+late:
+  return 1;
+far:
+  return -1;
+}
+
 #define LONGER_THAN(name, limit) \
   INLINE int \
   LEVEL(name)(size_t n) \
@@ -132,6 +144,11 @@ LEVEL(differ_masked)(const char *a, const char *b, size_t n)
 
 #define ABOVE_IF_NONE(m, statement) do { if (UNLIKELY(LEVEL(above_zero)(m))) statement; } while (0)
 #define ABOVE_IF_FIRST(m, statement) do { if (UNLIKELY(LEVEL(above_first)(m))) statement; } while (0)
+#define GO_OVER(m, late, far) do { \
+    int taken_over = LEVEL(taken_over)(m); \
+    if (UNLIKELY(taken_over > 0)) late; \
+    if (UNLIKELY(taken_over < 0)) far; \
+  } while (0)
 #define ABOVE_IF_LONG(n, statement) do { if (UNLIKELY(LEVEL(not_own)(n))) statement; } while (0)
 #define ABOVE_IF_BOUND(n, statement) do { if (UNLIKELY(LEVEL(beyond_own)(n))) statement; } while (0)
 

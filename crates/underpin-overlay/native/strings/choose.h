@@ -39,8 +39,9 @@ static struct {
   size_t copied;
   /* One comparison of a size with it tells memset which of four functions it is to be (filling.h). */
   uint64_t filled;
-  /* A vector of AVX2, 32, if there is a level above it that some functions leave to its late place; else zero. */
-  uint32_t above_late;
+  /* Not zero if there is a level above AVX2 that some functions leave to its late place: more if they go on with vectors of 32 bytes
+   * there, less if with those of 64. One comparison tells all three. */
+  int32_t above_late;
   /* Up to so many bytes are compared by one masked vector: 32, or none. */
   uint32_t masked;
   /* `own` for strnlen, whose bound says little of how far it reads. */
@@ -153,7 +154,7 @@ put_level(unsigned char level)
   __atomic_store_n(&overlay_level.copied_strings, late ? AVX2 : level, __ATOMIC_RELEASE);
   __atomic_store_n(&overlay_level.above, level > AVX2 && !late, __ATOMIC_RELEASE);
   __atomic_store_n(&overlay_level.above_first, level > AVX2 && takeover == EARLY, __ATOMIC_RELEASE);
-  __atomic_store_n(&overlay_level.above_late, sized ? 32 : 0, __ATOMIC_RELEASE);
+  __atomic_store_n(&overlay_level.above_late, late - (sized && !late), __ATOMIC_RELEASE);
   __atomic_store_n(&overlay_level.masked, sized ? 32 : 0, __ATOMIC_RELEASE);
   __atomic_store_n(&overlay_level.own, own, __ATOMIC_RELEASE);
   __atomic_store_n(&overlay_level.own_bound, sized && !late ? SIZE_MAX : own, __ATOMIC_RELEASE);

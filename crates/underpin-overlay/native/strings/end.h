@@ -14,6 +14,7 @@
 #undef ABOVE_LATE
 #undef ABOVE_IF_NONE
 #undef ABOVE_IF_FIRST
+#undef GO_OVER
 #undef ABOVE_IF_LONG
 #undef ABOVE_IF_BOUND
 #undef BEYOND_PAGE

@@ -53,7 +53,8 @@
   LOOK_FOR_END(96, "33f") \
   LOOK_FOR_END(128, "34f") \
   "cmp %eax, " ABOVE_LATE_AT "(%rip)\n" \
-  "jne 60f\n" \
+  "jg 60f\n" \
+  "jl 70f\n" \
   "add $32, %rdx\n" \
   "and $-128, %rdx\n" \
   ".p2align 6\n" \
@@ -84,8 +85,6 @@
   ".p2align 6\n" \
   "60: add $160, %rdx\n" \
   "and $-128, %rdx\n" \
-  "cmp %eax, " ABOVE_AT "(%rip)\n" \
-  "jne 63f\n" \
   "61: " FOUR_FOLDED \
   "vptestnmb %ymm3, %ymm3, %k0\n" \
   "vptestnmb %ymm5, %ymm5, %k1\n" \
@@ -99,9 +98,11 @@
   ".p2align 4\n" \
   "62: kmovd %k1, %eax\n" \
   END_IN_TWO("%ymm4", -64) \
-  "63: mov %rdi, %rsi\n" \
-  "mov %rdx, %rdi\n" \
-  "jmp strlen_late\n" \
+  /* By vectors of 64 bytes. */ \
+  "70: mov %rdi, %rsi\n" \
+  "lea 160(%rdx), %rdi\n" \
+  "and $-128, %rdi\n" \
+  "jmp strlen_far\n" \
   "80: mov %rdi, %rsi\n" \
   "add $32, %rdi\n" \
   "jmp strlen_wide\n" \

@@ -33,8 +33,6 @@ LEVEL(scan)(const char *s, V c, enum Wanted wanted, enum Result result, int byte
     m = LEVEL(equal)(FOLD(i), zero); \
     if (UNLIKELY(LEVEL(hit)(m))) FOUND_AT(p + (i) * W + LEVEL(first)(m)); \
   } while (0)
-#define GO_ON(from) \
-    return result == MATCH ? (uintptr_t)late_strchr(from, byte) : (uintptr_t)late_strchrnul(from, byte)
   M m;
   const char *p = DOWN(s, W);
   V zero = LEVEL(all)(0);
@@ -45,7 +43,9 @@ LEVEL(scan)(const char *s, V c, enum Wanted wanted, enum Result result, int byte
   LOOK(2);
   LOOK(3);
   LOOK(4);
-  ABOVE_LATE(GO_ON(DOWN(p + 5 * W, 4 * W)));
+  const char *next = DOWN(p + 5 * W, 4 * W);
+  if (result == MATCH) ABOVE_LATE(return (uintptr_t)late_strchr(next, byte));
+  else GO_OVER(m, return (uintptr_t)late_strchrnul(next, byte), return (uintptr_t)far_strchrnul(next, byte));
   p = DOWN(p + W, 4 * W);
 again:
   LOOP_BEGINS;
@@ -61,7 +61,6 @@ again:
   FOUND_AT(p + 2 * W + LEVEL(first_of_two)(LEVEL(equal)(h, zero), any));
 #undef FOUND_AT
 #undef LOOK
-#undef GO_ON
 }
 
 /* The same within n bytes, more than W; null if it is not there. Counted, it is the distance from `start`, and that of the

@@ -29,6 +29,7 @@ ABOVE_AVX2(size_t, strnlen, (const char *s, size_t n, const char *start));
   extern type late_##name parameters __asm__(#name "_late") __attribute__((visibility("hidden")))
 LATE(char*, strchr, (const char *p, int byte));
 LATE(char*, strchrnul, (const char *p, int byte));
+extern char *far_strchrnul(const char *p, int byte) __asm__("strchrnul_far") __attribute__((visibility("hidden")));
 /* From anywhere on; strrchr from the string's beginning, which is known not to end before the first multiple of 32. */
 LATE(char*, strrchr, (const char *s, int byte));
 LATE(int, strcmp, (const char *a, const char *b));
