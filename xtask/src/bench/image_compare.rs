@@ -43,7 +43,7 @@ pub fn run(boots: usize) -> anyhow::Result<String> {
         text,
         "\nThe short form of `underpin image compare {}`: images of the same recipes and kernel with musl (static) and with \
          glibc, each started {boots} times in QEMU without KVM, with a clock that counts instructions (icount: a nanosecond for each). Where processes take \
-         turns (switches, TCP), three run a row in each start, and the middle one counts. The load of the last minute was {} at the beginning. The difference is glibc / musl - 1 for times, musl / glibc - 1 for bandwidths and \
+         turns (switches, TCP), five run a row in each start, and the middle one counts. The load of the last minute was {} at the beginning. The difference is glibc / musl - 1 for times, musl / glibc - 1 for bandwidths and \
          rates, so + is better than glibc. \"Published\" is openEuler's comparison on a Raspberry Pi 4 at 600 MHz, with musl as it \
          comes; \"here\" is the difference in time of the same files on this machine without emulation.\n",
         PACKAGES.join(" "),
