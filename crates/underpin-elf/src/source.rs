@@ -18,6 +18,11 @@ pub trait Source {
     /// The I/O error.
     fn read_exact_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()>;
 
+    /// The same bytes as they are, if all of them are in memory: no copy is made.
+    fn in_memory(&self, _offset: u64, _size: usize) -> Option<&[u8]> {
+        None
+    }
+
     /// Whether there is nothing to read.
     fn is_empty(&self) -> bool {
         self.len() == 0
@@ -30,12 +35,12 @@ impl Source for [u8] {
     }
 
     fn read_exact_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
-        let bytes = usize::try_from(offset)
-            .ok()
-            .and_then(|start| self.get(start..)?.get(..buf.len()))
-            .ok_or(io::ErrorKind::UnexpectedEof)?;
-        buf.copy_from_slice(bytes);
+        buf.copy_from_slice(self.in_memory(offset, buf.len()).ok_or(io::ErrorKind::UnexpectedEof)?);
         Ok(())
+    }
+
+    fn in_memory(&self, offset: u64, size: usize) -> Option<&[u8]> {
+        self.get(usize::try_from(offset).ok()?..)?.get(..size)
     }
 }
 
@@ -46,6 +51,10 @@ impl Source for Vec<u8> {
 
     fn read_exact_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
         self.as_slice().read_exact_at(offset, buf)
+    }
+
+    fn in_memory(&self, offset: u64, size: usize) -> Option<&[u8]> {
+        self.as_slice().in_memory(offset, size)
     }
 }
 
@@ -88,5 +97,9 @@ impl<S: Source + ?Sized> Source for &S {
 
     fn read_exact_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
         S::read_exact_at(self, offset, buf)
+    }
+
+    fn in_memory(&self, offset: u64, size: usize) -> Option<&[u8]> {
+        S::in_memory(self, offset, size)
     }
 }

@@ -63,6 +63,11 @@ impl<'s, S: Source + ?Sized> Window<'s, S> {
         self.source.read_exact_at(offset, buf).map_err(|error| io_fault(&error, offset, what))
     }
 
+    /// Bytes that are in memory.
+    pub(crate) fn in_memory(&self, offset: u64, size: usize) -> Option<&[u8]> {
+        self.source.in_memory(offset, size)
+    }
+
     /// Size of the file in bytes.
     pub(crate) fn len(&self) -> u64 {
         self.len

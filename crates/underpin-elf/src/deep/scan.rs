@@ -18,6 +18,8 @@ use std::ops::Range;
 const LIMIT: u64 = 64 << 20;
 /// Bytes searched at once.
 const PIECE: u64 = 1 << 20;
+/// The first bytes of an ELF file.
+const MAGIC: [u8; 4] = [0x7f, b'E', b'L', b'F'];
 /// Bytes of a piece that are searched again with the next: longer than any text and what is read after it.
 const OVERLAP: u64 = 256;
 
@@ -237,10 +239,17 @@ fn pieces<S: Source + ?Sized>(
             let size = end.saturating_sub(at).min(PIECE);
             let Some(rest) = left.checked_sub(size) else { return Ok(true) };
             left = rest;
-            buffer.resize(usize::try_from(size).unwrap_or(0), 0);
-            window.fill(at, &mut buffer, "the read-only data")?;
-            blank_embedded(&mut buffer, at, &mut embedded_until);
-            look(&buffer);
+            let taken = usize::try_from(size).unwrap_or(0);
+            // What is in memory is copied only where something has to be blanked.
+            let whole = |bytes: &&[u8]| embedded_until <= at && bytes.find(MAGIC).is_none();
+            if let Some(bytes) = window.in_memory(at, taken).filter(whole) {
+                look(bytes);
+            } else {
+                buffer.resize(taken, 0);
+                window.fill(at, &mut buffer, "the read-only data")?;
+                blank_embedded(&mut buffer, at, &mut embedded_until);
+                look(&buffer);
+            }
             at = at.saturating_add(if size == PIECE { PIECE - OVERLAP } else { size });
         }
     }
@@ -250,15 +259,14 @@ fn pieces<S: Source + ?Sized>(
 /// Overwrites what belongs to ELF files embedded in the data. `at` is the file offset of the buffer, `until` the end of
 /// the embedded file that reaches furthest.
 fn blank_embedded(buffer: &mut [u8], at: u64, until: &mut u64) {
-    let magic = [0x7f, b'E', b'L', b'F'];
     let inside = |until: u64| usize::try_from(until.saturating_sub(at)).unwrap_or(usize::MAX);
     let mut from = inside(*until).min(buffer.len());
     blank(buffer, 0..from);
-    while let Some(found) = buffer.get(from..).and_then(|rest| rest.find(magic)) {
+    while let Some(found) = buffer.get(from..).and_then(|rest| rest.find(MAGIC)) {
         let start = from.saturating_add(found);
         let place = at.saturating_add(start as u64);
         let size = buffer.get(start..).and_then(embedded_size).filter(|_| place > 0);
-        from = size.map_or(start.saturating_add(magic.len()), |size| {
+        from = size.map_or(start.saturating_add(MAGIC.len()), |size| {
             *until = place.saturating_add(size).max(*until);
             inside(*until).min(buffer.len())
         });

@@ -24,7 +24,12 @@ pub fn read(path: &Path) -> Result<Elf, ElfError> {
 pub fn details(path: &Path) -> Details {
     let source = open(path);
     let elf = Elf::read(&source).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    Details::read(&source, &elf).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    let details = Details::read(&source, &elf).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    // A file that is in memory is searched where it is.
+    let bytes = std::fs::read(path).expect("a file that was just read");
+    let in_memory = Details::read(&bytes, &elf).expect("what could be read from a file");
+    assert_eq!(format!("{in_memory:?}"), format!("{details:?}"), "{}", path.display());
+    details
 }
 
 /// The ELF files below the given directories (not recursive), without symlinks, in name order.
