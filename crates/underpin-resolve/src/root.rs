@@ -159,6 +159,14 @@ pub trait Root: Sync {
     /// # Errors
     /// The error number of open(2) or read(2); `EFBIG` above the limit.
     fn read(&self, path: &BStr, limit: u64) -> Result<Vec<u8>, PathError> {
+        self.read_to(path, limit, |size| vec![0; size])
+    }
+
+    /// [`Root::read`] into memory of the caller's making, by its size in bytes.
+    ///
+    /// # Errors
+    /// As there.
+    fn read_to(&self, path: &BStr, limit: u64, zeros: fn(usize) -> Vec<u8>) -> Result<Vec<u8>, PathError> {
         let opened = self.open(path)?;
         if opened.meta.kind != FileKind::Regular {
             return Err(PathError::Other(libc::EINVAL));
@@ -167,7 +175,7 @@ pub trait Root: Sync {
         if size > limit {
             return Err(PathError::Other(libc::EFBIG));
         }
-        let mut bytes = vec![0; usize::try_from(size).map_err(|_| PathError::Other(libc::EFBIG))?];
+        let mut bytes = zeros(usize::try_from(size).map_err(|_| PathError::Other(libc::EFBIG))?);
         opened.source.read_exact_at(0, &mut bytes).map_err(|error| PathError::of(&error))?;
         Ok(bytes)
     }

@@ -29,6 +29,7 @@ mod supervise;
 mod units;
 mod wait;
 mod watchdog;
+mod zeros;
 
 pub use answer::{CHORE_LIMIT, QUESTION_LIMIT, answer, answer_to};
 pub use background::Background;
@@ -58,6 +59,7 @@ pub use supervise::{Supervised, supervise, supervise_twice, work_alone};
 pub use units::Nanos;
 pub use wait::{Reported, Stop, wait_any, wait_for};
 pub use watchdog::Watchdog;
+pub use zeros::zeros;
 
 /// A process or thread id.
 pub type RawPid = i32;

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use underpin_elf::{Details, Elf, LibcKind, LibcPlacement};
 use underpin_resolve::Root;
+use underpin_sys::zeros;
 
 /// A larger file is not searched for texts.
 const LIMIT: u64 = 1 << 30;
@@ -63,7 +64,7 @@ impl Object {
     /// Reads a file; `None` if it is not an ELF file or too large.
     #[must_use]
     pub fn read(root: &dyn Root, path: &BStr) -> Option<Object> {
-        let bytes = root.read(path, LIMIT).ok()?;
+        let bytes = root.read_to(path, LIMIT, zeros).ok()?;
         let elf = Elf::read(&bytes).ok()?;
         let details = Details::read(&bytes, &elf).ok();
         Some(Object { path: path.into(), bytes, elf, details, found: RefCell::default() })

@@ -1,13 +1,12 @@
 //! Programs that are compressed while their image is planned: to plan it, one processor reads them and what they load, and the
 //! others would wait.
 
-use super::gzip::{Answer, Gzip, Workers, part_size};
+use super::gzip::{Coming, Gzip, Workers, part_size};
 use super::layer::{SMALL, SMALL_EFFORT};
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
 
 /// Threads at work on the programs of an image that may turn out to have them, as they are now.
 #[derive(Default)]
@@ -19,7 +18,7 @@ pub(super) struct Program {
     /// Which file it is, by `st_dev` and `st_ino`.
     is: (u64, u64),
     size: u64,
-    pub parts: Vec<Receiver<Answer>>,
+    pub parts: Vec<Coming>,
 }
 
 impl Ahead {

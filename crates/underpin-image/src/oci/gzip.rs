@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use underpin_sys::elsewhere;
+use underpin_sys::{elsewhere, zeros};
 
 /// Bytes of content in each of the first parts: small enough that a small program is several.
 pub(super) const PART: usize = 64 << 10;
@@ -42,8 +42,6 @@ pub(super) struct Gzip {
     effort: Effort,
     /// What was compressed ahead.
     pub ahead: Vec<Program>,
-    /// Memory of parts that are done, for those that come: fresh memory costs more than it takes to fill it.
-    spare: Vec<Vec<u8>>,
 }
 
 impl Gzip {
@@ -55,7 +53,7 @@ impl Gzip {
     /// With threads that were started before.
     pub(super) fn with(effort: Effort, workers: Workers) -> Gzip {
         let worker = Worker::new(effort);
-        Gzip { worker, workers, effort, ahead: Vec::new(), spare: Vec::new() }
+        Gzip { worker, workers, effort, ahead: Vec::new() }
     }
 
     /// A writer that compresses.
@@ -69,17 +67,17 @@ impl Gzip {
     }
 
     /// Compresses other parts until this one is done.
-    fn wait(&mut self, part: &Receiver<Answer>) -> io::Result<Answer> {
+    fn wait(&mut self, part: &Coming) -> io::Result<Answer> {
         let ended = || io::Error::other("a thread that compresses ended");
         loop {
             match part.try_recv() {
-                Ok(answer) => return Ok(answer),
+                Ok(answer) => return answer,
                 Err(TryRecvError::Disconnected) => return Err(ended()),
                 Err(TryRecvError::Empty) => {}
             }
             match self.workers.shared.job() {
-                Some(job) => self.worker.run(job),
-                None => return part.recv().map_err(|_| ended()),
+                Some(job) => self.worker.run(job, &self.workers.shared),
+                None => return part.recv().map_err(|_| ended())?,
             }
         }
     }
@@ -93,13 +91,13 @@ pub(super) struct Layer<'g, W> {
     /// Parts before it, since the last cut.
     count: usize,
     /// Parts on their way, in their order.
-    coming: VecDeque<Receiver<Answer>>,
+    coming: VecDeque<Coming>,
 }
 
 /// What is to be compressed, and where the result goes.
 struct Job {
     part: Part,
-    done: Sender<Answer>,
+    done: Sender<io::Result<Answer>>,
 }
 
 /// Content of a part.
@@ -109,10 +107,22 @@ enum Part {
     Of(Arc<File>, u64, usize),
 }
 
-/// A part that was compressed.
+/// A part that was compressed, in memory that is used again.
 pub(super) struct Answer {
     part: Vec<u8>,
-    member: io::Result<Vec<u8>>,
+    /// The member, and room behind it.
+    room: Vec<u8>,
+    /// Of the member in bytes.
+    size: usize,
+}
+
+/// Where a part arrives when it is compressed.
+pub(super) type Coming = Receiver<io::Result<Answer>>;
+
+impl Answer {
+    fn member(&self) -> &[u8] {
+        &self.room[..self.size]
+    }
 }
 
 impl<W: Write> Layer<'_, W> {
@@ -131,7 +141,7 @@ impl<W: Write> Layer<'_, W> {
 
     /// Gives the part to whoever is free first.
     fn hand(&mut self) {
-        let mut next = self.with.spare.pop().unwrap_or_default();
+        let mut next = self.with.workers.shared.spare().unwrap_or_default();
         next.clear();
         let part = std::mem::replace(&mut self.part, next);
         self.count += 1;
@@ -156,12 +166,13 @@ impl<W: Write> Layer<'_, W> {
     ///
     /// # Errors
     /// If it could not be read, or cannot be written.
-    pub(super) fn put(&mut self, part: &Receiver<Answer>, see: impl FnOnce(&[u8])) -> io::Result<()> {
+    pub(super) fn put(&mut self, part: &Coming, see: impl FnOnce(&[u8])) -> io::Result<()> {
         self.put_all_but(0)?;
         let answer = self.with.wait(part)?;
-        let member = answer.member?;
         see(&answer.part);
-        self.to.write_all(&member)
+        self.to.write_all(answer.member())?;
+        self.with.workers.shared.give_back(answer);
+        Ok(())
     }
 
     /// Whether a file of so many bytes is parts of its own.
@@ -174,8 +185,8 @@ impl<W: Write> Layer<'_, W> {
         while self.coming.len() > left {
             let Some(part) = self.coming.pop_front() else { break };
             let answer = self.with.wait(&part)?;
-            self.to.write_all(&answer.member?)?;
-            self.with.spare.push(answer.part);
+            self.to.write_all(answer.member())?;
+            self.with.workers.shared.give_back(answer);
         }
         Ok(())
     }
@@ -204,39 +215,37 @@ impl<W: Write> Write for Layer<'_, W> {
 /// What one thread compresses with.
 struct Worker {
     compressor: Compressor,
-    /// Room for a member, of which most is less than half as long.
-    room: Vec<u8>,
 }
 
 impl Worker {
     fn new(effort: Effort) -> Worker {
         let level = CompressionLvl::new(effort.level).unwrap_or_default();
-        Worker { compressor: Compressor::new(level), room: Vec::new() }
+        Worker { compressor: Compressor::new(level) }
     }
 
     /// The same part gives the same bytes, whatever the compressor had before. After an error nobody waits for it.
-    fn run(&mut self, job: Job) {
-        let part = match job.part {
-            Part::Bytes(bytes) => Ok(bytes),
-            Part::Of(file, offset, size) => {
-                let mut bytes = vec![0; size];
-                file.read_exact_at(&mut bytes, offset).map(|()| bytes)
-            }
-        };
-        let answer = match part {
-            Ok(part) => Answer { member: self.member(&part), part },
-            Err(error) => Answer { member: Err(error), part: Vec::new() },
-        };
-        let _ = job.done.send(answer);
+    fn run(&mut self, job: Job, shared: &Shared) {
+        let _ = job.done.send(self.answer(job.part, shared));
     }
 
-    fn member(&mut self, part: &[u8]) -> io::Result<Vec<u8>> {
-        let bound = self.compressor.gzip_compress_bound(part.len());
-        if self.room.len() < bound {
-            self.room = vec![0; bound];
-        }
-        let size = self.compressor.gzip_compress(part, &mut self.room).map_err(io::Error::other)?;
-        Ok(self.room[..size].to_vec())
+    fn answer(&mut self, part: Part, shared: &Shared) -> io::Result<Answer> {
+        let part = match part {
+            Part::Bytes(bytes) => bytes,
+            Part::Of(file, offset, size) => {
+                let mut bytes = shared.room(self.bound(size));
+                bytes.truncate(size);
+                file.read_exact_at(&mut bytes, offset)?;
+                bytes
+            }
+        };
+        let mut room = shared.room(self.bound(part.len()));
+        let size = self.compressor.gzip_compress(&part, &mut room).map_err(io::Error::other)?;
+        Ok(Answer { part, room, size })
+    }
+
+    /// Of the member of a part in bytes, at most.
+    fn bound(&mut self, part: usize) -> usize {
+        self.compressor.gzip_compress_bound(part)
     }
 }
 
@@ -261,6 +270,8 @@ struct Queue {
     ahead: VecDeque<Job>,
     /// No more come.
     closed: bool,
+    /// Memory of parts and members that are written, for those that come: fresh memory costs more than it takes to fill it.
+    spare: Vec<Vec<u8>>,
 }
 
 impl Queue {
@@ -280,6 +291,27 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner).next()
     }
 
+    /// Memory that was used before, if there is any.
+    fn spare(&self) -> Option<Vec<u8>> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner).spare.pop()
+    }
+
+    /// So many bytes, whatever they are.
+    fn room(&self, size: usize) -> Vec<u8> {
+        match self.spare() {
+            Some(mut room) if room.capacity() >= size => {
+                room.resize(size, 0);
+                room
+            }
+            _ => zeros(size),
+        }
+    }
+
+    /// What was written may be written over.
+    fn give_back(&self, answer: Answer) {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner).spare.extend([answer.part, answer.room]);
+    }
+
     /// Compresses parts until no more come.
     fn work(&self, effort: Effort) {
         let mut worker = Worker::new(effort);
@@ -289,7 +321,7 @@ impl Shared {
             let mut queue = self.changed.wait_while(queue, idle).unwrap_or_else(PoisonError::into_inner);
             let Some(job) = queue.next() else { return };
             drop(queue);
-            worker.run(job);
+            worker.run(job, self);
         }
     }
 
@@ -321,7 +353,7 @@ impl Workers {
     }
 
     /// A part for whoever is free first, who answers.
-    fn take(&self, part: Part) -> Receiver<Answer> {
+    fn take(&self, part: Part) -> Coming {
         let (done, answer) = channel();
         self.shared.change(|queue| {
             let of_its_kind = match part {
@@ -343,7 +375,7 @@ impl Workers {
     }
 
     /// A part of a file, read by whoever compresses it when there is nothing else to do.
-    pub(super) fn read(&self, file: &Arc<File>, offset: u64, size: usize) -> Receiver<Answer> {
+    pub(super) fn read(&self, file: &Arc<File>, offset: u64, size: usize) -> Coming {
         self.take(Part::Of(Arc::clone(file), offset, size))
     }
 }
