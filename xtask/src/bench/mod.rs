@@ -16,6 +16,7 @@ mod image_container;
 mod image_here;
 mod image_mmdebstrap;
 mod image_published;
+mod image_starts;
 mod load;
 pub mod measure;
 mod mimalloc;
@@ -78,6 +79,8 @@ pub enum Name {
     Image,
     /// `underpin image compare` of musl and glibc twins on aarch64 and x86-64, beside published figures; rounds: boots of each image
     ImageCompare,
+    /// Images of twins by every compiler, and of the Raspberry Pi, each started 20 times; rounds: starts of each
+    ImageStarts,
     /// Every function of the overlay beside glibc's, musl's and LLVM's; rounds: blocks of calls
     Overlay,
     /// Creating and joining threads on glibc, static musl and static musl with the overlay; rounds: processes of each
@@ -113,7 +116,7 @@ impl Name {
             Name::Foolsgold | Name::FoolsgoldAllocators | Name::FoolsgoldEscapes => 8,
             Name::Image => 10,
             Name::Overlay => 21,
-            Name::SuiteOriginals => 20,
+            Name::SuiteOriginals | Name::ImageStarts => 20,
             // The goal is about five equal boots.
             Name::Ruby | Name::Python | Name::Node | Name::ImageCompare => 5,
             // Memory goes up and down by a tenth of a megabyte when connections change threads: over one million requests that
@@ -182,6 +185,7 @@ pub fn run(name: Name, rounds: Option<usize>, level: Option<Masked>, dry: bool) 
         Name::Build => ("build", build::run(rounds)?),
         Name::Image => ("image", image::run(rounds)?),
         Name::ImageCompare => ("image-compare", image_compare::run(rounds)?),
+        Name::ImageStarts => ("image-starts", image_starts::run(rounds)?),
         Name::Overlay => {
             kind = overlay_kinds::file(level)?;
             (kind.as_str(), overlay::run(rounds, level)?)

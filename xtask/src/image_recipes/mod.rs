@@ -6,7 +6,7 @@ mod page;
 mod proofs;
 
 use crate::build::zig;
-use crate::run;
+use crate::{emulator, run};
 use anyhow::{Context, bail};
 use page::{Outcome, Row};
 use proofs::{PROOFS, Proof};
@@ -27,9 +27,12 @@ pub struct Choice {
     toolchain: &'static str,
 }
 
-const LIBCS: [&str; 2] = ["musl", "glibc"];
-const TARGETS: [&str; 2] = ["qemu-x86_64", "qemu-aarch64"];
-const TOOLCHAINS: [&str; 3] = ["gcc", "clang", "zig"];
+/// C libraries.
+pub const LIBCS: [&str; 2] = ["musl", "glibc"];
+/// Machines without a board.
+pub const TARGETS: [&str; 2] = ["qemu-x86_64", "qemu-aarch64"];
+/// Compilers.
+pub const TOOLCHAINS: [&str; 3] = ["gcc", "clang", "zig"];
 
 /// What of all combinations is wanted; an empty list is all.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -86,10 +89,10 @@ pub fn run(wanted: &Wanted) -> anyhow::Result<()> {
         let names: Vec<&str> = PROOFS.iter().map(|proof| proof.name).collect();
         bail!("unknown recipe `{name}`: expected one of {}", names.join(", "));
     }
-    let bench = Bench::new()?;
+    let packages = Packages::new()?;
     let mut failed = Vec::new();
     for (proof, choice) in wanted.trials() {
-        let row = Row { name: proof.name, choice, date: page::today(), outcome: bench.trial(proof, choice)? };
+        let row = Row { name: proof.name, choice, date: page::today(), outcome: packages.trial(proof, choice)? };
         println!("{}", row.line());
         if matches!(row.outcome, Outcome::Failed(_)) {
             failed.push(format!("{} for {} on {} by {}", proof.name, choice.libc, choice.target, choice.toolchain));
@@ -101,22 +104,31 @@ pub fn run(wanted: &Wanted) -> anyhow::Result<()> {
 }
 
 /// underpin, with a cache of these trials' own: a package that was built once is not built again.
-struct Bench {
+pub struct Packages {
     program: PathBuf,
     folder: PathBuf,
     path: OsString,
 }
 
-impl Bench {
-    fn new() -> anyhow::Result<Bench> {
+impl Packages {
+    /// Builds underpin, and finds zig and an emulator that has the boards.
+    ///
+    /// # Errors
+    /// If one of them fails.
+    pub fn new() -> anyhow::Result<Packages> {
         let folder = run::target().join("image-recipes");
         fs::create_dir_all(&folder)?;
         let mut path = vec![zig()?];
+        path.extend(emulator::add()?);
         path.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
-        Ok(Bench { program: run::debug_binary()?, folder, path: std::env::join_paths(path)? })
+        Ok(Packages { program: run::debug_binary()?, folder, path: std::env::join_paths(path)? })
     }
 
-    fn image(&self, words: &[&str]) -> anyhow::Result<Output> {
+    /// Runs `underpin image` to its end.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn image(&self, words: &[&str]) -> anyhow::Result<Output> {
         let mut command = Command::new(&self.program);
         command.arg("image").args(words).env("PATH", &self.path).env("XDG_CACHE_HOME", self.folder.join("cache"));
         // Cargo sets them for what it runs.
