@@ -107,6 +107,9 @@ enum Part {
     Of(Arc<File>, u64, usize),
 }
 
+/// Where a part arrives when it is compressed.
+pub(super) type Coming = Receiver<io::Result<Answer>>;
+
 /// A part that was compressed, in memory that is used again.
 pub(super) struct Answer {
     part: Vec<u8>,
@@ -115,9 +118,6 @@ pub(super) struct Answer {
     /// Of the member in bytes.
     size: usize,
 }
-
-/// Where a part arrives when it is compressed.
-pub(super) type Coming = Receiver<io::Result<Answer>>;
 
 impl Answer {
     fn member(&self) -> &[u8] {
