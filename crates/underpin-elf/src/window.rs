@@ -54,8 +54,7 @@ impl<'s, S: Source + ?Sized> Window<'s, S> {
 
     /// The part of a range that the piece in memory covers.
     fn held(&self, offset: u64, size: usize) -> Option<&[u8]> {
-        let start = usize::try_from(offset.checked_sub(self.piece.0)?).ok()?;
-        self.piece.1.get(start..)?.get(..size)
+        self.piece.1.in_memory(offset.checked_sub(self.piece.0)?, size)
     }
 
     /// Reads `buf.len()` bytes at `offset` into the caller's buffer.

@@ -72,8 +72,7 @@ impl Source for Buffered<'_> {
     }
 
     fn read_exact_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
-        let held = usize::try_from(offset).ok().and_then(|start| self.head.get(start..)?.get(..buf.len()));
-        match held {
+        match self.head.in_memory(offset, buf.len()) {
             Some(bytes) => {
                 buf.copy_from_slice(bytes);
                 Ok(())

@@ -3,7 +3,7 @@
 
 use super::stats::{Estimate, median};
 use super::table::{self, Goal, Limit};
-use crate::image_recipes::{LIBCS, Packages, TARGETS, TOOLCHAINS};
+use crate::image_recipes::{Choice, LIBCS, Packages, choices, last};
 use anyhow::{Context, ensure};
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -27,9 +27,7 @@ const LEAST: &str = "starts of each image: at least 20";
 
 /// An image, and what its starts came to.
 struct Tried {
-    libc: &'static str,
-    target: &'static str,
-    toolchain: &'static str,
+    choice: Choice,
     folder: PathBuf,
     emulator: String,
     seconds: Vec<f64>,
@@ -45,12 +43,13 @@ pub fn run(starts: usize) -> anyhow::Result<String> {
     let packages = Packages::new()?;
     let folder = crate::run::scratch("bench-image-starts")?;
     let mut images = Vec::new();
-    for (libc, target, toolchain) in combinations() {
+    for choice in combinations() {
+        let Choice { libc, target, toolchain } = choice;
         println!("building for {libc} on {target} by {toolchain}");
         let image = folder.join(format!("{libc}-{target}-{toolchain}"));
-        build(&packages, [libc, target, toolchain], &image)?;
+        build(&packages, choice, &image)?;
         let (emulator, seconds, failures) = (String::new(), Vec::new(), Vec::new());
-        images.push(Mutex::new(Tried { libc, target, toolchain, folder: image, emulator, seconds, failures }));
+        images.push(Mutex::new(Tried { choice, folder: image, emulator, seconds, failures }));
     }
     let next = AtomicUsize::new(0);
     let work = || {
@@ -69,14 +68,14 @@ pub fn run(starts: usize) -> anyhow::Result<String> {
     Ok(page(&images.collect::<Vec<_>>(), starts))
 }
 
-/// Every pair of C library and virtual machine by every compiler; the board by one.
-fn combinations() -> Vec<(&'static str, &'static str, &'static str)> {
-    let virtual_ones = TARGETS.iter().flat_map(|target| TOOLCHAINS.iter().map(move |toolchain| (*target, *toolchain)));
-    let all: Vec<_> = virtual_ones.chain([(BOARD, TOOLCHAINS[0])]).collect();
-    all.iter().flat_map(|(target, toolchain)| LIBCS.map(|libc| (libc, *target, *toolchain))).collect()
+/// What every recipe is built for, and the board by one compiler.
+fn combinations() -> Vec<Choice> {
+    let board = LIBCS.map(|libc| Choice { libc, target: BOARD, toolchain: "gcc" });
+    choices().into_iter().chain(board).collect()
 }
 
-fn build(packages: &Packages, [libc, target, toolchain]: [&str; 3], image: &Path) -> anyhow::Result<()> {
+fn build(packages: &Packages, choice: Choice, image: &Path) -> anyhow::Result<()> {
+    let Choice { libc, target, toolchain } = choice;
     let place = image.display().to_string();
     let words = ["build", "--libc", libc, "--target", target, "--toolchain", toolchain, "-o", &place, "dash"];
     let output = packages.image(&words)?;
@@ -97,9 +96,7 @@ impl Tried {
                 self.seconds.push(took);
                 self.emulator = document["qemu"].as_str().context("the version of QEMU")?.to_owned();
             } else {
-                let said = String::from_utf8_lossy(&output.stderr);
-                let last = said.lines().rfind(|line| !line.is_empty()).unwrap_or_default();
-                self.failures.push(format!("{}: {} {last}", output.status, document["output"]));
+                self.failures.push(format!("{}: {} {}", output.status, document["output"], last(&output)));
             }
         }
         println!("{}", self.line(starts));
@@ -107,7 +104,7 @@ impl Tried {
     }
 
     fn line(&self, starts: usize) -> String {
-        let Tried { libc, target, toolchain, emulator, seconds, .. } = self;
+        let Tried { choice: Choice { libc, target, toolchain }, emulator, seconds, .. } = self;
         let time = if seconds.is_empty() { "-".to_owned() } else { format!("{:.1} s", median(seconds.clone())) };
         format!("| {libc} | {target} | {toolchain} | {emulator} | {} of {starts} | {time} |", seconds.len())
     }
@@ -127,7 +124,7 @@ fn page(images: &[Tried], starts: usize) -> String {
     );
     images.iter().for_each(|image| text += &format!("{}\n", image.line(starts)));
     let failures = images.iter().flat_map(|image| image.failures.iter().map(move |failure| (image, failure)));
-    for (Tried { libc, target, toolchain, .. }, failure) in failures.clone() {
+    for (Tried { choice: Choice { libc, target, toolchain }, .. }, failure) in failures.clone() {
         let _ = writeln!(text, "\n{libc} on {target} by {toolchain}: {failure}");
     }
     let goals = [
@@ -143,9 +140,7 @@ mod tests {
 
     fn tried(ended: usize, failures: &[&str]) -> Tried {
         Tried {
-            libc: "musl",
-            target: "qemu-x86_64",
-            toolchain: "gcc",
+            choice: Choice { libc: "musl", target: "qemu-x86_64", toolchain: "gcc" },
             folder: PathBuf::new(),
             emulator: "7.2".to_owned(),
             seconds: vec![2.0; ended],
@@ -175,6 +170,7 @@ mod tests {
     fn twins_are_built_by_every_compiler_and_the_board_has_both_libraries() {
         let all = combinations();
         assert_eq!(all.len(), 14);
-        assert!(all.contains(&("glibc", "qemu-aarch64", "clang")) && all.contains(&("musl", BOARD, "gcc")));
+        assert!(all.contains(&Choice { libc: "glibc", target: "qemu-aarch64", toolchain: "clang" }));
+        assert!(all.contains(&Choice { libc: "musl", target: BOARD, toolchain: "gcc" }));
     }
 }

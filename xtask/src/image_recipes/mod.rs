@@ -22,17 +22,18 @@ const SECONDS: &str = "300";
 /// What a recipe is built for, and by what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
-    libc: &'static str,
-    target: &'static str,
-    toolchain: &'static str,
+    /// The C library.
+    pub libc: &'static str,
+    /// The machine.
+    pub target: &'static str,
+    /// The compiler.
+    pub toolchain: &'static str,
 }
 
 /// C libraries.
 pub const LIBCS: [&str; 2] = ["musl", "glibc"];
-/// Machines without a board.
-pub const TARGETS: [&str; 2] = ["qemu-x86_64", "qemu-aarch64"];
-/// Compilers.
-pub const TOOLCHAINS: [&str; 3] = ["gcc", "clang", "zig"];
+const TARGETS: [&str; 2] = ["qemu-x86_64", "qemu-aarch64"];
+const TOOLCHAINS: [&str; 3] = ["gcc", "clang", "zig"];
 
 /// What of all combinations is wanted; an empty list is all.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -66,14 +67,19 @@ impl Wanted {
     }
 }
 
-/// Every recipe for everything that it is for.
-fn combinations() -> impl Iterator<Item = (&'static Proof, Choice)> {
+/// Every C library on every machine by every compiler.
+pub fn choices() -> Vec<Choice> {
     let choices = LIBCS.iter().flat_map(|libc| {
         TARGETS
             .iter()
             .flat_map(move |target| TOOLCHAINS.iter().map(move |toolchain| Choice { libc, target, toolchain }))
     });
-    let choices: Vec<Choice> = choices.collect();
+    choices.collect()
+}
+
+/// Every recipe for everything that it is for.
+fn combinations() -> impl Iterator<Item = (&'static Proof, Choice)> {
+    let choices = choices();
     PROOFS.iter().flat_map(move |proof| {
         let fits = |choice: &Choice| proof.libc.is_none_or(|libc| libc == choice.libc);
         choices.clone().into_iter().filter(fits).map(move |choice| (proof, choice))
@@ -192,7 +198,7 @@ impl Packages {
 }
 
 /// The line that says why.
-fn last(output: &Output) -> String {
+pub fn last(output: &Output) -> String {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     let line = said.lines().find(|line| line.starts_with("underpin: ")).or(said.lines().last());
     line.unwrap_or_default().trim_start_matches("underpin: ").to_owned()
