@@ -20,7 +20,15 @@ const TRUSTED: [&str; 4] = [LOCK, UNFINISHED, "target", TOOLS];
 /// The lock on a folder; it ends with this value, or with the process, however that ends.
 #[derive(Debug)]
 pub struct WorkLock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for WorkLock {
+    fn drop(&mut self) {
+        // Closing is not enough: a child that another thread is just starting has the descriptor until it calls exec,
+        // and with it the lock (flock(2)). Unlocking ends it for all who have the descriptor.
+        let _ = self.file.unlock();
+    }
 }
 
 /// The process that works in a folder.
@@ -60,7 +68,7 @@ pub(crate) fn lock(folder: &Path) -> Result<Result<WorkLock, Holder>, BuildError
             let written =
                 file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{}", std::process::id()));
             written.map_err(BuildError::io(&path))?;
-            Ok(Ok(WorkLock { _file: file }))
+            Ok(Ok(WorkLock { file }))
         }
     }
 }
@@ -146,8 +154,11 @@ mod tests {
         let first = lock(folder.path()).unwrap().unwrap();
         let holder = lock(folder.path()).unwrap().unwrap_err();
         assert_eq!(holder.process, Some(std::process::id()));
+        // What a child of another thread has between its fork and its exec.
+        let inherited = first.file.try_clone().unwrap();
         drop(first);
         assert!(lock(folder.path()).unwrap().is_ok());
+        drop(inherited);
     }
 
     #[test]
