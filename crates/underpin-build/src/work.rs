@@ -5,7 +5,7 @@ use crate::sdk::TOOLS;
 use crate::toolchain::SUPPORT_ARCHIVE;
 use std::fmt;
 use std::fs::{self, File, TryLockError};
-use std::io::{Read, Seek, Write};
+use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 
 /// Locked by the run that works in the folder; its text names that process.
@@ -17,10 +17,33 @@ const UNFINISHED: &str = "unfinished";
 /// Nothing else is trusted: make goes by times alone, a copy may be missing files, and `ar` reads the archive that it adds to.
 const TRUSTED: [&str; 4] = [LOCK, UNFINISHED, "target", TOOLS];
 
-/// The lock on a folder; it ends with this value, or with the process, however that ends.
+/// The lock on a folder or a file; it ends with this value, or with the process, however that ends.
 #[derive(Debug)]
 pub struct WorkLock {
     file: File,
+}
+
+impl WorkLock {
+    /// Locks the file at a path, which is made if it is not there, or returns who has locked it.
+    ///
+    /// # Errors
+    /// If the file cannot be written to.
+    pub fn of(path: &Path) -> io::Result<Result<WorkLock, Holder>> {
+        // Not truncated: the text is the holder's.
+        let mut file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => {
+                let mut text = String::new();
+                let _ = file.read_to_string(&mut text);
+                Ok(Err(Holder { process: text.trim().parse().ok() }))
+            }
+            // A file system without locks does not stop anybody: two runs at the same time are unlikely.
+            Ok(()) | Err(TryLockError::Error(_)) => {
+                file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{}", std::process::id()))?;
+                Ok(Ok(WorkLock { file }))
+            }
+        }
+    }
 }
 
 impl Drop for WorkLock {
@@ -54,23 +77,7 @@ impl fmt::Display for Holder {
 pub(crate) fn lock(folder: &Path) -> Result<Result<WorkLock, Holder>, BuildError> {
     fs::create_dir_all(folder).map_err(BuildError::io(folder))?;
     let path = folder.join(LOCK);
-    // Not truncated: the text is the holder's.
-    let opened = File::options().read(true).write(true).create(true).truncate(false).open(&path);
-    let mut file = opened.map_err(BuildError::io(&path))?;
-    match file.try_lock() {
-        Err(TryLockError::WouldBlock) => {
-            let mut text = String::new();
-            let _ = file.read_to_string(&mut text);
-            Ok(Err(Holder { process: text.trim().parse().ok() }))
-        }
-        // A file system without locks does not stop a build: another one in this folder at the same time is unlikely.
-        Ok(()) | Err(TryLockError::Error(_)) => {
-            let written =
-                file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{}", std::process::id()));
-            written.map_err(BuildError::io(&path))?;
-            Ok(Ok(WorkLock { file }))
-        }
-    }
+    WorkLock::of(&path).map_err(BuildError::io(&path))
 }
 
 /// Records that commands begin to write into the folder, after removing the results of a killed run.

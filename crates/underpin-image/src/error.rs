@@ -267,6 +267,19 @@ pub enum ImageError {
         /// What is missing or failed.
         what: String,
     },
+    /// Another run holds the lock of something for too long.
+    #[error(
+        "{}: waited {seconds} s for {holder}, which works there: end it and try again, or use another store \
+         (XDG_CACHE_HOME)", path.display()
+    )]
+    Locked {
+        /// The locked file.
+        path: PathBuf,
+        /// How long it was waited for.
+        seconds: u64,
+        /// Who holds it.
+        holder: underpin_build::Holder,
+    },
     /// This process was asked to end.
     #[error("interrupted")]
     Interrupted,

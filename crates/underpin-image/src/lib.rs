@@ -33,6 +33,7 @@ pub mod image;
 pub mod init;
 pub mod installed;
 pub mod layer;
+mod lock;
 pub mod oci;
 pub mod package;
 pub mod plan;

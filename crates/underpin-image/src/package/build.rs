@@ -3,11 +3,12 @@
 use super::log::Log;
 use super::steps::{Build, is_empty};
 use super::{Package, Record, Tools, stage, unpack};
-use crate::ImageError;
 use crate::recipe::{RecipeError, Resolved, Source, System};
 use crate::store::{Access, Store, settle};
+use crate::{ImageError, lock};
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use underpin_build::WorkLock;
 
 const RECORD: &str = "package.json";
 const STAGE: &str = "root";
@@ -105,12 +106,6 @@ pub(super) fn remove(folder: &Path) -> Result<(), ImageError> {
 }
 
 /// Held while a package or a root is made: a second run waits, and finds it there.
-pub(super) fn lock(store: &Store, name: &str) -> Result<File, ImageError> {
-    let folder: PathBuf = store.folder().join("work");
-    fs::create_dir_all(&folder).map_err(ImageError::io(&folder))?;
-    let path = folder.join(format!("{name}.lock"));
-    let file = File::options().write(true).create(true).truncate(false).open(&path).map_err(ImageError::io(&path))?;
-    // A file system without locks does not stop anybody.
-    let _ = file.lock();
-    Ok(file)
+pub(super) fn lock(store: &Store, name: &str) -> Result<WorkLock, ImageError> {
+    lock::take(&store.folder().join("work").join(format!("{name}.lock")))
 }

@@ -14,13 +14,14 @@ pub use apt::meta_package;
 pub use kernel::Kernel;
 pub use parts::{Firmware, Parts};
 
-use crate::ImageError;
+use crate::{ImageError, lock};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use underpin_build::WorkLock;
 
 /// Whether the network may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,14 +139,8 @@ impl Store {
     }
 
     /// Held while something is fetched: a second run waits, and finds it there.
-    fn lock(&self) -> Result<File, ImageError> {
-        fs::create_dir_all(&self.folder).map_err(ImageError::io(&self.folder))?;
-        let path = self.folder.join("lock");
-        let file = File::options().write(true).create(true).truncate(false).open(&path);
-        let file = file.map_err(ImageError::io(&path))?;
-        // A file system without locks does not stop anybody.
-        let _ = file.lock();
-        Ok(file)
+    fn lock(&self) -> Result<WorkLock, ImageError> {
+        lock::take(&self.folder.join("lock"))
     }
 }
 
