@@ -62,7 +62,8 @@ fn unlinked(mut invocation: Invocation) -> Invocation {
 }
 
 /// One call for each source of a compilation. `zig cc -c a.c b.c` (0.15) makes a single `a.o` of both, and with `-S` nothing at
-/// all, without a word; other compilers make one file for each source. `None`: one call will do.
+/// all, without a word; what it only reads (`-E`, `-MM`, `-fsyntax-only`), it reads with this machine's headers. Other compilers
+/// take each source for itself, and the output of one follows that of the other. `None`: one call will do.
 pub fn apart(
     compiler: &Compiler,
     arguments: &[OsString],
@@ -72,8 +73,7 @@ pub fn apart(
         return None;
     }
     let arguments = response::expand(arguments, response);
-    let makes_files = arguments.iter().any(|word| word == "-c" || word == "-S");
-    if !makes_files || purpose(&arguments) != Purpose::Compile {
+    if purpose(&arguments) != Purpose::Compile {
         return None;
     }
     let sources = inputs(&arguments);

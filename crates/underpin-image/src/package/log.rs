@@ -7,11 +7,9 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use underpin_build::STEP_LIMIT;
+use underpin_build::{STEP_LIMIT, telling};
 use underpin_sys::end_requests;
 
-/// How our own tools begin what they refuse.
-const REFUSAL: &str = "underpin: ";
 /// This much of a log is shown if a command fails.
 const LAST_LINES: usize = 15;
 /// Between two looks whether a command has ended.
@@ -112,7 +110,7 @@ impl Log<'_> {
         let text = fs::read(&self.path).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
         let lines: Vec<&str> = text.lines().collect();
-        let last = telling(&lines).into_iter().map(str::to_owned).collect();
+        let last = telling(&lines, LAST_LINES).into_iter().map(str::to_owned).collect();
         ImageError::Build { recipe: self.recipe.to_owned(), command, how, log: self.path.clone(), last }
     }
 }
@@ -122,14 +120,6 @@ fn is_kept(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     let is_proxy = lower.ends_with("_proxy") && KEPT.contains(&lower.as_str());
     is_proxy || KEPT.contains(&name) || KEPT_BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
-}
-
-/// The last lines, and before them what a tool of ours refused: a configuration that tries a compiler says much after that.
-fn telling<'l>(lines: &[&'l str]) -> Vec<&'l str> {
-    let (before, last) = lines.split_at(lines.len().saturating_sub(LAST_LINES));
-    let is_ours = |line: &&&str| line.trim_start().starts_with(REFUSAL);
-    let refused = before.iter().find(is_ours).filter(|_| !last.iter().any(|line| is_ours(&line)));
-    refused.map(|line| line.trim_start()).into_iter().chain(last.iter().copied()).collect()
 }
 
 #[cfg(test)]
@@ -146,17 +136,5 @@ mod tests {
         {
             assert!(!is_kept(name), "{name}");
         }
-    }
-
-    #[test]
-    fn what_our_tool_refused_is_shown_before_the_last_lines() {
-        let noise: Vec<String> = (0..2 * LAST_LINES).map(|number| format!("line {number}")).collect();
-        let mut lines: Vec<&str> = noise.iter().map(String::as_str).collect();
-        assert_eq!(telling(&lines), lines[LAST_LINES..]);
-        lines.insert(3, "    underpin: this build has no C++ compiler");
-        let told = telling(&lines);
-        assert_eq!((told[0], told.len()), ("underpin: this build has no C++ compiler", LAST_LINES + 1));
-        lines.push("underpin: said again");
-        assert_eq!(telling(&lines), lines[lines.len() - LAST_LINES..], "once is enough");
     }
 }

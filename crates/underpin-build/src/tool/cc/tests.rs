@@ -337,8 +337,13 @@ fn every_source_of_a_compilation_by_zig_is_a_call_of_its_own() {
         of(Dialect::Zig, "-O2 -c a.c -I include b.c -Wall").unwrap(),
         ["-O2 -c a.c -I include -Wall", "-O2 -c -I include b.c -Wall"]
     );
-    assert_eq!(of(Dialect::Zig, "-S a.c b.c").unwrap(), ["-S a.c", "-S b.c"]);
-    for one in ["-c a.c -o a.o", "a.c b.c -o program", "-E a.c b.c", "-MM a.c b.c", "-c", "--version"] {
+    for only in ["-S", "-E", "-M", "-MM", "-fsyntax-only"] {
+        assert_eq!(
+            of(Dialect::Zig, &format!("{only} a.c b.c")).unwrap(),
+            [format!("{only} a.c"), format!("{only} b.c")]
+        );
+    }
+    for one in ["-c a.c -o a.o", "a.c b.c -o program", "-E a.c", "-MM a.c", "-c", "--version"] {
         assert_eq!(of(Dialect::Zig, one), None, "{one}");
     }
     assert_eq!(of(Dialect::Own, "-c a.c b.c"), None);

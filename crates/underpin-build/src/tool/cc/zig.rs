@@ -182,6 +182,8 @@ impl ZigWords {
         match word {
             "-lgcc_s" | "-lgcc_eh" => vec!["-lunwind".to_owned()],
             "-lgcc" => Vec::new(),
+            // zig looks for a file that was made, and says FileNotFound.
+            "-fsyntax-only" => ["-c", "-o", "/dev/null"].map(str::to_owned).into(),
             _ => vec![word.to_owned()],
         }
     }

@@ -15,13 +15,11 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use underpin_bench::shell_word;
-use underpin_build::{Outputs, Plan, Step, WorkLock};
+use underpin_build::{Outputs, Plan, Step, WorkLock, telling};
 use underpin_sys::{Limits, RunEnd, Spawn, Streams, end_requests};
 
 /// This many lines of a tool's output are shown if it fails.
 const LAST_LINES: usize = 40;
-/// And so many that say "error" of those before: what a tool does beside what failed may go on for long (`make -j`).
-const FIRST_ERRORS: usize = 5;
 /// Time between two checks whether another run has ended.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -154,29 +152,6 @@ fn last_lines(said: &[u8]) -> String {
     lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
 }
 
-/// The first errors that come before the last lines, if these tell none themselves.
-fn first_errors(said: &[u8]) -> String {
-    let lines: Vec<&[u8]> = said.lines().collect();
-    let (before, last) = lines.split_at(lines.len().saturating_sub(LAST_LINES));
-    if last.iter().any(|line| is_error(line)) {
-        return String::new();
-    }
-    let errors = before.iter().filter(|line| is_error(line)).take(FIRST_ERRORS);
-    let errors: String = errors.map(|line| format!("{}\n", line.to_str_lossy())).collect();
-    if errors.is_empty() { errors } else { format!("{errors}[...]\n") }
-}
-
-/// Whether a line tells an error: the word begins it, or follows a place or a tool (`a.c:1:2: error: `, `ld: error: `, `a.c:1:2: fatal
-/// error: `, `CMake Error: `). A line of a program's source may have the word in it, too.
-fn is_error(line: &[u8]) -> bool {
-    let is_told = |at: usize| {
-        let before = &line[..at];
-        let before = before.strip_suffix(b"fatal ").or_else(|| before.strip_suffix(b"CMake ")).unwrap_or(before);
-        before.is_empty() || before.ends_with(b": ")
-    };
-    ["error: ", "ERROR: ", "Error: "].iter().any(|word| line.find(word).is_some_and(is_told))
-}
-
 /// What failed, the tool's own last lines unless they were shown, and the command to repeat it.
 fn failure(plan: &Plan, step: &Step, end: RunEnd, log: &Path, was_shown: bool) -> String {
     let how = match end {
@@ -185,10 +160,11 @@ fn failure(plan: &Plan, step: &Step, end: RunEnd, log: &Path, was_shown: bool) -
         _ => "it took longer than --timeout SECONDS gives it, and was ended".to_owned(),
     };
     let said = plain(&fs::read(log).unwrap_or_default());
-    let last = if was_shown { String::new() } else { last_lines(&said) };
-    let told = if last.is_empty() { String::new() } else { format!(":\n{}{last}\n", first_errors(&said)) };
-    // Repeating a refused command would be refused again: then the advice is the other way.
     let said = said.to_str_lossy();
+    let lines: Vec<&str> = if was_shown { Vec::new() } else { said.lines().collect() };
+    let told =
+        if lines.is_empty() { String::new() } else { format!(":\n{}\n", telling(&lines, LAST_LINES).join("\n")) };
+    // Repeating a refused command would be refused again: then the advice is the other way.
     let next = plan.project.advice(&said).unwrap_or_else(|| format!("to repeat it: {}", shell(step)));
     let advice = underpin_build::advice(&plan.spec, &said);
     let advice: String = plan.planned.doubt.iter().chain(&advice).map(|advice| format!("{advice}\n")).collect();
@@ -202,27 +178,4 @@ pub fn shell(step: &Step) -> String {
     words.push(shell_word(&step.program.display().to_string()));
     words.extend(step.arguments.iter().map(|argument| shell_word(argument)));
     words.join(" ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn errors_before_the_last_lines_are_shown_if_those_tell_none() {
-        let warnings = "a.c:9:1: warning: unused\n".repeat(LAST_LINES);
-        let errors = "u.h:1:1: error: unknown type\n".repeat(7);
-        let shown = first_errors(format!("make\n{errors}{warnings}").as_bytes());
-        assert_eq!(shown, format!("{}[...]\n", "u.h:1:1: error: unknown type\n".repeat(FIRST_ERRORS)));
-        assert_eq!(first_errors(format!("{errors}{warnings}u.h:2:1: error: again\n").as_bytes()), "");
-        assert_eq!(first_errors(format!("error.c\n{warnings}").as_bytes()), "");
-        // As cppcheck's source has it, quoted by warnings.
-        let quoted = "  131 |   fputs(\"Internal error: signal \", output);\n";
-        assert_eq!(first_errors(format!("{quoted}{warnings}").as_bytes()), "");
-        for error in ["a.h:1:2: fatal error: b.h: no", "ld: error: c", "CMake Error: d", "m.build:1:0: ERROR: e"] {
-            let shown = first_errors(format!("{quoted}{error}\n{warnings}{quoted}").as_bytes());
-            assert_eq!(shown, format!("{error}\n[...]\n"));
-        }
-        assert_eq!(first_errors(b""), "");
-    }
 }

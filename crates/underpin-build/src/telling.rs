@@ -1,0 +1,118 @@
+//! Which lines of what a build printed tell a person why it failed.
+
+/// How our own tools begin what they refuse.
+const REFUSAL: &str = "underpin: ";
+/// At most so many errors are shown of what was printed before the last lines.
+const FIRST_ERRORS: usize = 5;
+/// Stands between them and the last lines.
+const CUT: &str = "[...]";
+/// Programs that are make; a level may follow in brackets.
+const MAKES: [&str; 3] = ["make", "gmake", "remake"];
+
+/// The last lines, and before them, if those do not tell it, why it failed: what a tool of ours refused (a configuration that
+/// tries a compiler says much after that), what stopped make with the errors right before it (`make -j` ends what runs beside),
+/// or else the first errors.
+#[must_use]
+pub fn telling<'l>(lines: &[&'l str], last: usize) -> Vec<&'l str> {
+    let (before, last) = lines.split_at(lines.len().saturating_sub(last));
+    let cause = cause(before, last);
+    let cut = if cause.is_empty() { None } else { Some(CUT) };
+    cause.into_iter().chain(cut).chain(last.iter().copied()).collect()
+}
+
+fn cause<'l>(before: &[&'l str], last: &[&str]) -> Vec<&'l str> {
+    let is_refusal = |line: &&&str| line.trim_start().starts_with(REFUSAL);
+    let is_told = last.iter().any(|line| is_refusal(&line));
+    let refused = before.iter().find(|line| !is_told && is_refusal(line)).map(|line| line.trim_start());
+    let errors = |lines: &[&'l str]| lines.iter().copied().filter(|line| is_error(line)).collect::<Vec<_>>();
+    let mut told = Vec::new();
+    if let Some(at) = before.iter().position(|line| stops_make(line)) {
+        told = errors(&before[at.saturating_sub(last.len())..at]);
+        told.drain(..told.len().saturating_sub(FIRST_ERRORS));
+        told.push(before[at]);
+    } else if refused.is_none() && !is_told && !last.iter().any(|line| is_error(line)) {
+        told = errors(before);
+        told.truncate(FIRST_ERRORS);
+    }
+    refused.into_iter().chain(told).collect()
+}
+
+/// Whether a line tells an error: the word begins it, or follows a place or a tool (`a.c:1:2: error: `, `ld: error: `,
+/// `a.c:1:2: fatal error: `, `CMake Error: `). A line of a program's source may have the word in it, too.
+fn is_error(line: &str) -> bool {
+    let is_told = |at: usize| {
+        let before = &line[..at];
+        let before = before.strip_suffix("fatal ").or_else(|| before.strip_suffix("CMake ")).unwrap_or(before);
+        before.is_empty() || before.ends_with(": ")
+    };
+    ["error: ", "ERROR: ", "Error: "].iter().any(|word| line.find(word).is_some_and(is_told))
+}
+
+/// Whether make says by this line that it will not go on (GNU make's manual, "Errors in Recipes": an error that is ignored has no
+/// stars).
+fn stops_make(line: &str) -> bool {
+    let Some((program, told)) = line.split_once(": *** ") else { return false };
+    let name = program.split('[').next().unwrap_or(program);
+    MAKES.contains(&name) && !told.starts_with("Waiting for unfinished jobs")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LAST: usize = 20;
+
+    fn told(text: &str) -> Vec<&str> {
+        let lines: Vec<&str> = text.lines().collect();
+        let told = telling(&lines, LAST);
+        let last = lines.len().min(LAST);
+        assert_eq!(told[told.len() - last..], lines[lines.len() - last..]);
+        told[..told.len() - last].to_vec()
+    }
+
+    #[test]
+    fn errors_before_the_last_lines_are_shown_if_those_tell_none() {
+        let warnings = "a.c:9:1: warning: unused\n".repeat(LAST);
+        let error = "u.h:1:1: error: unknown type";
+        let errors = format!("{error}\n").repeat(FIRST_ERRORS + 2);
+        let shown = [&[error; FIRST_ERRORS][..], &[CUT]].concat();
+        assert_eq!(told(&format!("make\n{errors}{warnings}")), shown);
+        for nothing in [
+            format!("{errors}{warnings}u.h:2:1: error: again\n"),
+            format!("error.c\n{warnings}"),
+            // As cppcheck's source has it, quoted by warnings.
+            format!("  131 |   fputs(\"Internal error: signal \", output);\n{warnings}"),
+            String::new(),
+        ] {
+            assert!(told(&nothing).is_empty(), "{nothing}");
+        }
+        for error in ["a.h:1:2: fatal error: b.h: no", "ld: error: c", "CMake Error: d", "m.build:1:0: ERROR: e"] {
+            assert_eq!(told(&format!("{error}\n{warnings}")), [error, CUT]);
+        }
+    }
+
+    #[test]
+    fn what_stopped_make_is_shown_with_the_errors_right_before_it() {
+        // As nmap's without liblinear: the errors of a list of dependencies stop nothing.
+        let tolerated = "a.cc:1:1: fatal error: 'stddef.h' file not found\n".repeat(FIRST_ERRORS);
+        let noise = "c++ -c a.cc\n".repeat(LAST);
+        let stop = "make: *** No rule to make target 'liblinear/Makefile', needed by 'build-liblinear'.  Stop.";
+        let waits = "make: *** Waiting for unfinished jobs....";
+        assert_eq!(told(&format!("{tolerated}{noise}{stop}\n{waits}\n{noise}")), [stop, CUT]);
+        let (error, stop) = ("a.c:1:2: error: no", "make[2]: *** [Makefile:37: a.o] Error 1");
+        let others = "b.c:1:2: error: not this run\n";
+        assert_eq!(told(&format!("{tolerated}{noise}{error}\n{stop}\n{noise}{others}")), [error, stop, CUT]);
+        let ignored = "make: [Makefile:3: clean] Error 1 (ignored)\n";
+        assert!(told(&format!("{ignored}{waits}\necho : *** a\n{noise}")).is_empty());
+        assert!(told(&format!("{noise}{error}\n{stop}\n")).is_empty(), "the last lines have both");
+    }
+
+    #[test]
+    fn what_our_tool_refused_is_shown_before_the_last_lines() {
+        let noise = "line\n".repeat(2 * LAST);
+        let refusal = "underpin: this build has no C++ compiler";
+        let text = format!("configure: error: a\n    {refusal}\n{noise}");
+        assert_eq!(told(&text), [refusal, CUT]);
+        assert!(told(&format!("{text}{refusal}\n")).is_empty(), "once is enough");
+    }
+}
