@@ -161,6 +161,7 @@ fn measure(builds: &[(&Build, PathBuf)], test: &str, rounds: usize) -> anyhow::R
 fn once(program: &Path, test: &str, runs: &mut Runs) -> anyhow::Result<()> {
     let output = Command::new(program).args([test, "3"]).output();
     let output = output.with_context(|| format!("cannot start {}", program.display()))?;
+    ensure!(output.status.success(), "{} {test} ended with {}", program.display(), output.status);
     let text = String::from_utf8_lossy(&output.stdout);
     let figures = |text: &str| text.split_whitespace().filter_map(|word| word.parse::<f64>().ok()).collect::<Vec<_>>();
     let (times, memory) = text.split_once(';').with_context(|| format!("{} {test}: {text:?}", program.display()))?;

@@ -128,5 +128,6 @@
   "sub $8, %rsp\n.cfi_adjust_cfa_offset 8\n" \
   "call overlay_first\n" \
   "add $8, %rsp\n.cfi_adjust_cfa_offset -8\n" \
-  "jmp 64b\n" \
+  /* From the start: to ask took the register of the result. */ \
+  "jmp " symbol "\n" \
   FUNCTION_ENDS(symbol))

@@ -82,11 +82,17 @@ COPYING(TEXT(NAME(memmove)), memmove);
 
 #ifndef OVERLAY_REPLACES
 /* Sets the level, if the processor has it: one of `choose.h`, the highest one with AVX-512 that takes over early; one more and
- * two more, with AVX-512 that takes over in the other ways. Returns what is in force afterwards. For tests. */
+ * two more, with AVX-512 that takes over in the other ways. Returns what is in force afterwards. With UNKNOWN the next call that
+ * wants to know asks. For tests. */
 int overlay_force(int level);
 int
 overlay_force(int level)
 {
+  if (level == UNKNOWN) {
+    put_level(UNKNOWN);
+    overlay_level.until_asked = -1;
+    return UNKNOWN;
+  }
   unsigned char best = best_level();
   takeover = level > AVX512 ? (enum Takeover)(level - AVX512) : EARLY;
   narrow_from = takeover == LATE ? 4096 : SIZE_MAX;
