@@ -55,6 +55,7 @@ pub fn plan(folder: &Path, context: &Context<'_>, is_autoconfs: bool) -> Result<
     let copy = shared::folder(context, "source", &texts);
     let mut variables = shared::variables(context);
     variables.push(shared::ceiling(&copy));
+    variables.extend(answers(context).into_iter().filter(|(name, _)| script.contains(name)));
     let own = if is_autoconfs { options(folder, context) } else { tools(&script, &variables, context.words) };
     let (interpreter, argument) = interpreter(&script);
     let arguments = argument.into_iter().chain(["./configure".to_owned()]).chain(own);
@@ -74,6 +75,15 @@ pub fn plan(folder: &Path, context: &Context<'_>, is_autoconfs: bool) -> Result<
         doubt: outdated.map(|outdated| outdated.remark),
         ..Planned::default()
     })
+}
+
+/// What scripts would find out wrongly: how our compilers link does not stand in LDFLAGS. gnulib looks whether a program has threads
+/// by a weak reference, unless it sees `-static` there (its `threadlib.m4`): in a static program nothing brings what a
+/// weak reference is to, so that its locks would lock nothing and no thread would be made. What the user answers counts.
+pub(super) fn answers(context: &Context<'_>) -> Vec<(String, String)> {
+    let all = [("gl_cv_have_weak", "no", context.spec.linkage.is_static())];
+    let is_given = |(name, _, holds): &(&str, &str, bool)| *holds && std::env::var_os(name).is_none();
+    all.into_iter().filter(is_given).map(|(name, value, _)| (name.to_owned(), value.to_owned())).collect()
 }
 
 /// What runs a script, with its argument: what the first line names, as the kernel does it (execve(2), "Interpreter scripts"),

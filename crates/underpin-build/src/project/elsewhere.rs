@@ -1,6 +1,6 @@
 //! A build that the user starts: no commands, but variables that lead any build system to the plan's tools.
 
-use super::{Context, Planned, cargo, shared};
+use super::{Context, Planned, autoconf, cargo, shared};
 use crate::Processor;
 use crate::tool::Tool;
 use crate::toolchain::Needs;
@@ -39,6 +39,7 @@ pub(super) fn plan(context: &Context<'_>) -> Planned {
         exported.push(("GOARCH".to_owned(), go_name(context.spec.processor).to_owned()));
         exported.push(("CGO_ENABLED".to_owned(), "1".to_owned()));
     }
+    exported.extend(autoconf::answers(context));
     if shared::raw_linker(context.spec, context.toolchain).is_some() {
         exported.push(("LD".to_owned(), context.tool(Tool::RawLd)));
     }
