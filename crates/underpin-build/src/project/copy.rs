@@ -10,6 +10,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
+use underpin_elf::Machine;
 use underpin_resolve::root::lexical;
 
 /// Folders of history and of other tools: big, and not sources. In a git worktree `.git` is a file.
@@ -18,6 +19,8 @@ const LEFT_OUT: [&str; 2] = [".git", "node_modules"];
 const OF_CACHE: &str = "CACHEDIR.TAG";
 /// Results of an earlier build in the sources, for another target than ours: `make` would take them as up to date.
 const RESULTS: [&str; 5] = ["o", "lo", "la", "a", "gch"];
+/// Machines of programs that an earlier build may have left.
+const BUILT_FOR: [Machine; 5] = [Machine::I386, Machine::ARM, Machine::X86_64, Machine::AARCH64, Machine::RISCV];
 /// What an earlier `configure` left.
 const CONFIGURED: [&str; 3] = ["config.status", "config.cache", "config.log"];
 
@@ -175,16 +178,20 @@ fn has_same_bytes(one: &Path, other: &Path) -> bool {
     matches!((fs::read(one), fs::read(other)), (Ok(one), Ok(other)) if one == other)
 }
 
-/// Whether a file was made by an earlier build: by its name, or a program of this machine by its first bytes.
+/// Whether a file was made by an earlier build: by its name, or a program of a machine that one may have been for.
 fn is_result(path: &Path) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     let name = path.file_name().unwrap_or_default();
-    RESULTS.contains(&ending) || CONFIGURED.iter().any(|configured| name == *configured) || is_elf(path)
+    RESULTS.contains(&ending) || CONFIGURED.iter().any(|configured| name == *configured) || is_program(path)
 }
 
-fn is_elf(path: &Path) -> bool {
-    let mut magic = [0; 4];
-    fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && magic == *b"\x7fELF"
+/// ELF of other machines is firmware, as among QEMU's sources (elf(5): `e_ident[EI_DATA]` is the order of `e_machine`'s bytes).
+fn is_program(path: &Path) -> bool {
+    let mut start = [0; 20];
+    let is_read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok();
+    let machine = [start[18], start[19]];
+    let machine = if start[5] == 2 { u16::from_be_bytes(machine) } else { u16::from_le_bytes(machine) };
+    is_read && start.starts_with(b"\x7fELF") && BUILT_FOR.contains(&Machine(machine))
 }
 
 #[cfg(test)]

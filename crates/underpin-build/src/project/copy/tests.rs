@@ -107,6 +107,34 @@ fn a_time_to_come_is_no_time_of_the_copy() {
 }
 
 #[test]
+fn what_an_earlier_build_left_stays_behind_and_firmware_of_other_machines_does_not() {
+    let trees = Trees::new();
+    let elf = |machine: u16, order: u8| {
+        let mut bytes = b"\x7fELF\x02".to_vec();
+        bytes.push(order);
+        bytes.resize(18, 0);
+        bytes.extend(if order == 2 { machine.to_be_bytes() } else { machine.to_le_bytes() });
+        bytes
+    };
+    trees.put("a.c", "a");
+    trees.put("a.o", "object");
+    trees.put("config.status", "configured");
+    trees.put("short", "\x7fELF");
+    // x86-64 and aarch64; PowerPC, s390 and PA-RISC, as QEMU has them.
+    for (name, bytes) in [("prog", elf(62, 1)), ("other", elf(183, 1))] {
+        fs::write(trees.from(name), bytes).unwrap();
+    }
+    for (name, bytes) in [("openbios-ppc", elf(20, 2)), ("s390-ccw.img", elf(22, 2)), ("hppa.img", elf(15, 2))] {
+        fs::write(trees.from(name), bytes).unwrap();
+    }
+    trees.copy().unwrap();
+    let mut names: Vec<_> =
+        fs::read_dir(trees.to("")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    assert_eq!(names, ["a.c", "hppa.img", "openbios-ppc", "s390-ccw.img", "short"]);
+}
+
+#[test]
 fn a_folder_called_target_is_source_unless_it_is_marked_as_a_cache() {
     let trees = Trees::new();
     trees.put("src/target/mod.rs", "source");
