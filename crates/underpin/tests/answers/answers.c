@@ -199,6 +199,28 @@ charsets(void)
   converted("iconv to GB18030", "GB18030", "UTF-8", "\xc3\xa4");
 }
 
+/* In November 2023. */
+static void
+zone(const char *name)
+{
+  time_t when = 1700000000;
+  struct tm time;
+  setenv("TZ", name, 1);
+  tzset();
+  localtime_r(&when, &time);
+  printf("time by TZ=%s: %02d.%02d %d %ld %s\n", name, time.tm_hour, time.tm_min, time.tm_isdst, timezone, tzname[0]);
+}
+
+static void
+zones(void)
+{
+  zone("EST5EDT,M3.2.0,M11.1.0");
+  zone("AEST-10AEDT,M10.1.0,M4.1.0/3");
+  zone("<+0330>-3.30");
+  zone("JST-9");
+  zone("PST8PDT");
+}
+
 int
 main(void)
 {
@@ -211,5 +233,6 @@ main(void)
   order();
   process(line);
   charsets();
+  zones();
   return 0;
 }
