@@ -276,6 +276,16 @@ fn a_program_with_a_library_of_libtools_stands_alone() {
     must(&mut build(&dir, &dir.join("prog-1.0"), &["-o", "out/"]));
     assert_eq!(says(&dir.join("out/prog")), "ran\n");
     assert_eq!(contents(&dir.join("prog-1.0")), before);
+    // The C library that it was configured for, and that a configure script of the user's is.
+    let logs = contents(&dir.join("cache")).into_iter().filter(|(path, _)| path.ends_with("config.log"));
+    let hosts: Vec<bool> =
+        logs.map(|(_, log)| String::from_utf8_lossy(&log).contains("host_os='linux-musl'")).collect();
+    assert_eq!(hosts, [true]);
+    let exported = must(&mut build(&dir, &dir.join("prog-1.0"), &["--print-env"])).stdout;
+    let guessed = must(
+        Command::new("sh").arg("-ec").arg(format!("{exported}\nsh prog-1.0/aux/config.guess")).current_dir(dir.path()),
+    );
+    assert!(guessed.stdout.ends_with("-linux-musl\n"), "{}", guessed.stdout);
     // libtool's wrapper script is not the program, nor is a shared program if that is what the user builds.
     must(&mut build(&dir, &dir.join("prog-1.0"), &["-o", "shared/", "--", "--enable-static", "--disable-shared"]));
     assert_eq!(says(&dir.join("shared/prog")), "ran\n");

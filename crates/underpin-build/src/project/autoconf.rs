@@ -55,6 +55,7 @@ pub fn plan(folder: &Path, context: &Context<'_>, is_autoconfs: bool) -> Result<
     let copy = shared::folder(context, "source", &texts);
     let mut variables = shared::variables(context);
     variables.push(shared::ceiling(&copy));
+    variables.extend(shared::guessed_by(context, &variables));
     variables.extend(answers(context).into_iter().filter(|(name, _)| script.contains(name)));
     let own = if is_autoconfs { options(folder, context) } else { tools(&script, &variables, context.words) };
     let (interpreter, argument) = interpreter(&script);

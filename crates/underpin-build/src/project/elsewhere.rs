@@ -40,6 +40,7 @@ pub(super) fn plan(context: &Context<'_>) -> Planned {
         exported.push(("CGO_ENABLED".to_owned(), "1".to_owned()));
     }
     exported.extend(autoconf::answers(context));
+    exported.extend(shared::guessed_by(context, &exported));
     if shared::raw_linker(context.spec, context.toolchain).is_some() {
         exported.push(("LD".to_owned(), context.tool(Tool::RawLd)));
     }

@@ -100,6 +100,16 @@ pub fn variables(context: &Context<'_>) -> Vec<(String, String)> {
     variables
 }
 
+/// The compiler that `config.guess` asks for the C library of programs that start here, as [`variables`] have them: it takes
+/// `HOST_CC`, which is this machine's compiler, for an older name of `CC_FOR_BUILD`, and `CC` after both. A configure script would
+/// take musl for glibc.
+pub fn guessed_by(context: &Context<'_>, variables: &[(String, String)]) -> Option<(String, String)> {
+    const NAME: &str = "CC_FOR_BUILD";
+    let is_misled = variables.iter().any(|(name, _)| name == "HOST_CC");
+    let is_asked = is_misled && starts_here(context) && std::env::var_os(NAME).is_none();
+    is_asked.then(|| (NAME.to_owned(), context.tool(Tool::Cc)))
+}
+
 /// Variables that keep this machine's own libraries out of a build for another C library or processor.
 pub fn around(context: &Context<'_>) -> Vec<(String, String)> {
     let mut variables = caches(context);
