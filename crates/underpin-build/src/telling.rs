@@ -14,27 +14,37 @@ const MAKES: [&str; 3] = ["make", "gmake", "remake"];
 /// or else the first errors.
 #[must_use]
 pub fn telling<'l>(lines: &[&'l str], last: usize) -> Vec<&'l str> {
-    let (before, last) = lines.split_at(lines.len().saturating_sub(last));
-    let cause = cause(before, last);
-    let cut = if cause.is_empty() { None } else { Some(CUT) };
-    cause.into_iter().chain(cut).chain(last.iter().copied()).collect()
+    let cut = lines.len().saturating_sub(last);
+    let (before, last) = lines.split_at(cut);
+    let is_refusal = |line: &&&str| line.trim_start().starts_with(REFUSAL);
+    let refused = if last.iter().any(|line| is_refusal(&line)) { None } else { before.iter().find(is_refusal) };
+    let mut told: Vec<&str> = refused.map(|line| line.trim_start()).into_iter().collect();
+    told.extend(cause(lines, cut));
+    if !told.is_empty() {
+        told.push(CUT);
+    }
+    told.extend(last);
+    told
 }
 
-fn cause<'l>(before: &[&'l str], last: &[&str]) -> Vec<&'l str> {
-    let is_refusal = |line: &&&str| line.trim_start().starts_with(REFUSAL);
-    let is_told = last.iter().any(|line| is_refusal(&line));
-    let refused = before.iter().find(|line| !is_told && is_refusal(line)).map(|line| line.trim_start());
-    let errors = |lines: &[&'l str]| lines.iter().copied().filter(|line| is_error(line)).collect::<Vec<_>>();
-    let mut told = Vec::new();
-    if let Some(at) = before.iter().position(|line| stops_make(line)) {
-        told = errors(&before[at.saturating_sub(last.len())..at]);
-        told.drain(..told.len().saturating_sub(FIRST_ERRORS));
-        told.push(before[at]);
-    } else if refused.is_none() && !is_told && !last.iter().any(|line| is_error(line)) {
-        told = errors(before);
+/// What is before the last lines, which begin at `cut`, of what tells why.
+fn cause<'l>(lines: &[&'l str], cut: usize) -> Vec<&'l str> {
+    let errors = |from: usize, to: usize| (from..to).filter(|at| is_error(lines[*at])).collect::<Vec<usize>>();
+    let stop = lines.iter().position(|line| stops_make(line));
+    let mut told = match stop {
+        Some(at) => errors(at.saturating_sub(lines.len() - cut), at),
+        None => Vec::new(),
+    };
+    // Errors that are far from what stopped make, which named no command that failed, stopped nothing.
+    let is_open = stop.is_none_or(|at| lines[at].contains("] Error "));
+    if told.is_empty() && is_open && errors(cut, lines.len()).is_empty() {
+        told = errors(0, cut);
         told.truncate(FIRST_ERRORS);
     }
-    refused.into_iter().chain(told).collect()
+    told.extend(stop);
+    told.retain(|at| *at < cut);
+    told.drain(..told.len().saturating_sub(FIRST_ERRORS + 1));
+    told.into_iter().map(|at| lines[at]).collect()
 }
 
 /// Whether a line tells an error: the word begins it, or follows a place or a tool (`a.c:1:2: error: `, `ld: error: `,
@@ -99,19 +109,25 @@ mod tests {
         let stop = "make: *** No rule to make target 'liblinear/Makefile', needed by 'build-liblinear'.  Stop.";
         let waits = "make: *** Waiting for unfinished jobs....";
         assert_eq!(told(&format!("{tolerated}{noise}{stop}\n{waits}\n{noise}")), [stop, CUT]);
+        // In the last lines it needs nothing before it.
+        assert!(told(&format!("{tolerated}{noise}{noise}{stop}\n{waits}\n")).is_empty());
         let (error, stop) = ("a.c:1:2: error: no", "make[2]: *** [Makefile:37: a.o] Error 1");
         let others = "b.c:1:2: error: not this run\n";
         assert_eq!(told(&format!("{tolerated}{noise}{error}\n{stop}\n{noise}{others}")), [error, stop, CUT]);
         let ignored = "make: [Makefile:3: clean] Error 1 (ignored)\n";
         assert!(told(&format!("{ignored}{waits}\necho : *** a\n{noise}")).is_empty());
         assert!(told(&format!("{noise}{error}\n{stop}\n")).is_empty(), "the last lines have both");
+        // Of the errors right before it the last lines have none, or there are none near.
+        let few = "c++ -c a.cc\n".repeat(LAST - 2);
+        assert_eq!(told(&format!("{tolerated}{noise}{error}\n{few}{stop}\n{waits}\n")), [error, CUT]);
+        assert_eq!(told(&format!("{error}\n{noise}{noise}{stop}\n")), [error, CUT]);
     }
 
     #[test]
     fn what_our_tool_refused_is_shown_before_the_last_lines() {
         let noise = "line\n".repeat(2 * LAST);
         let refusal = "underpin: this build has no C++ compiler";
-        let text = format!("configure: error: a\n    {refusal}\n{noise}");
+        let text = format!("configure\n    {refusal}\n{noise}");
         assert_eq!(told(&text), [refusal, CUT]);
         assert!(told(&format!("{text}{refusal}\n")).is_empty(), "once is enough");
     }
