@@ -15,7 +15,7 @@ use std::process::Command;
 use underpin_build_support as support;
 
 /// The objects: the constant that holds them, and the source.
-const OBJECTS: [(&str, &str); 15] = [
+const OBJECTS: [(&str, &str); 16] = [
     ("STRINGS", "native/overlay.c"),
     ("NUMBERS", "native/numbers.c"),
     ("RANDOM", "native/random.c"),
@@ -26,6 +26,7 @@ const OBJECTS: [(&str, &str); 15] = [
     ("REGEX", "native/regex.c"),
     ("SEQUENCES", "native/sequences.c"),
     ("UNIVERSAL", "native/universal.c"),
+    ("ZONES", "native/zones.c"),
     ("BREAK", "native/break.c"),
     ("ROUNDING", "native/rounding.c"),
     ("SYSLOG", "native/syslog.c"),

@@ -1,6 +1,6 @@
 //! String functions in place of musl's, whose own cost a static program a third of its speed: copying, comparing and searching
 //! on x86-64 (SSE2, AVX2 or AVX-512, chosen at the 64th call that wants to know) and aarch64 (NEON). With them come `qsort`, `strtod`, `strtof`,
-//! `strtold`, `getopt`, `strftime`, `strptime`, `regcomp`, `regexec`, `rand`, `gmtime`, `sbrk`, `syslog`, `open`, `strerror`, `floor`
+//! `strtold`, `getopt`, `strftime`, `strptime`, `regcomp`, `regexec`, `rand`, `gmtime`, `localtime`, `sbrk`, `syslog`, `open`, `strerror`, `floor`
 //! and its relatives, and `fma`.
 //!
 //! A program of this workspace gets them by naming the crate (`use underpin_overlay as _;`): the linker finds the names here
@@ -71,6 +71,8 @@ pub enum Part {
     Sequences,
     /// `gmtime`, `gmtime_r` and `timegm` with glibc's name of universal time, which [`Part::Dates`] writes.
     Universal,
+    /// `localtime`, `mktime`, `tzset` and their relatives with glibc's answers: what TZ names, and what a file of zones says.
+    Zones,
     /// `sbrk` and `brk`, which musl refuses, for programs that have an allocator of their own.
     Break,
     /// `floor`, `ceil`, `trunc`, `rint`, `nearbyint` and `fma` by the processor's instructions, where it has them.
@@ -86,7 +88,7 @@ pub enum Part {
 
 impl Part {
     /// All of them, in the order of the link line.
-    pub const ALL: [Part; 15] = [
+    pub const ALL: [Part; 16] = [
         Part::Strings,
         Part::Messages,
         Part::Numbers,
@@ -97,6 +99,7 @@ impl Part {
         Part::Regex,
         Part::Sequences,
         Part::Universal,
+        Part::Zones,
         Part::Break,
         Part::Rounding,
         Part::Syslog,
@@ -117,6 +120,7 @@ impl Part {
             Part::Regex => "regex",
             Part::Sequences => "sequences",
             Part::Universal => "universal",
+            Part::Zones => "zones",
             Part::Break => "break",
             Part::Rounding => "rounding",
             Part::Syslog => "syslog",
@@ -138,6 +142,7 @@ impl Part {
             Part::Regex => "regular expressions",
             Part::Sequences => "rand",
             Part::Universal => "gmtime",
+            Part::Zones => "local time",
             Part::Break => "sbrk",
             Part::Rounding => "rounding, fma",
             Part::Syslog => "syslog",
@@ -156,6 +161,7 @@ impl Part {
                 | Part::Regex
                 | Part::Sequences
                 | Part::Universal
+                | Part::Zones
                 | Part::Break
                 | Part::Rounding
                 | Part::Syslog
@@ -186,6 +192,7 @@ impl Part {
             Part::Regex => &objects::REGEX,
             Part::Sequences => &objects::SEQUENCES,
             Part::Universal => &objects::UNIVERSAL,
+            Part::Zones => &objects::ZONES,
             Part::Break => &objects::BREAK,
             Part::Rounding => &objects::ROUNDING,
             Part::Syslog => &objects::SYSLOG,

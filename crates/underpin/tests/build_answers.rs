@@ -11,7 +11,7 @@ use underpin_test_support::{Fixture, Output, need, zigs};
 const ANSWERS: &str = include_str!("answers/answers.c");
 
 /// What is another answer than glibc's, as docs/musl.md says.
-const OTHER: [&str; 8] = [
+const OTHER: [&str; 7] = [
     "%La",
     "%p of nothing",
     "iconv of what the charset lacks",
@@ -19,7 +19,6 @@ const OTHER: [&str; 8] = [
     "iconv to GB18030",
     "iconv to UTF-16",
     "realloc to nothing",
-    "time by TZ=PST8PDT",
 ];
 
 fn answers(text: &str) -> Vec<(&str, &str)> {

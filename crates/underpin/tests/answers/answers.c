@@ -219,6 +219,10 @@ zones(void)
   zone("<+0330>-3.30");
   zone("JST-9");
   zone("PST8PDT");
+  zone("GB-Eire");
+  zone("Nowhere/City");
+  struct tm noon = {.tm_year = 123, .tm_mon = 6, .tm_mday = 1, .tm_hour = 12, .tm_isdst = 1};
+  printf("summer time of UTC: %lld\n", (long long)mktime(&noon));
 }
 
 int
