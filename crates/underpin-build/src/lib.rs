@@ -40,4 +40,4 @@ pub use request::{Claim, Header, LinkObject, Places, Request};
 pub use sdk::{Kit, TOOLS};
 pub use spec::{Allocator, CLibrary, GlibcVersion, Goal, Linkage, Processor, Spec, SpecError, SpecText};
 pub use telling::telling;
-pub use work::{Holder, WorkLock};
+pub use work::{Holder, Waited, WorkLock};

@@ -7,6 +7,8 @@ use std::fmt;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
+use std::time::{Duration, Instant};
+use underpin_sys::end_requests;
 
 /// Locked by the run that works in the folder; its text names that process.
 const LOCK: &str = "lock";
@@ -66,6 +68,54 @@ impl fmt::Display for Holder {
         match self.process {
             Some(process) => write!(f, "process {process}"),
             None => f.write_str("another process"),
+        }
+    }
+}
+
+/// What waiting for a lock came to.
+#[derive(Debug)]
+pub enum Waited {
+    /// It is held now.
+    Locked(WorkLock),
+    /// This process was asked to end.
+    Ended,
+    /// Who has it still has it.
+    Late(Holder),
+}
+
+/// Time between the first two looks whether the holder has ended, doubled from look to look: threads of one run wait for each
+/// other, too, most often for less than this.
+const FIRST_LOOK: Duration = Duration::from_millis(1);
+/// The most that it grows to.
+const LONGEST_LOOK: Duration = Duration::from_millis(50);
+
+impl Waited {
+    /// Locks as `lock` does, if need be after the holder has ended, for as long as `patience`. Who is waited for is told once.
+    ///
+    /// # Errors
+    /// Those of `lock`.
+    pub fn for_lock<E>(
+        patience: Duration,
+        mut lock: impl FnMut() -> Result<Result<WorkLock, Holder>, E>,
+        mut told: impl FnMut(&Holder),
+    ) -> Result<Waited, E> {
+        let (begun, mut look) = (Instant::now(), FIRST_LOOK);
+        loop {
+            let holder = match lock()? {
+                Ok(lock) => return Ok(Waited::Locked(lock)),
+                Err(holder) => holder,
+            };
+            if end_requests() > 0 {
+                return Ok(Waited::Ended);
+            }
+            if begun.elapsed() >= patience {
+                return Ok(Waited::Late(holder));
+            }
+            if look == FIRST_LOOK {
+                told(&holder);
+            }
+            std::thread::sleep(look);
+            look = (look * 2).min(LONGEST_LOOK);
         }
     }
 }
@@ -166,6 +216,16 @@ mod tests {
         drop(first);
         assert!(lock(folder.path()).unwrap().is_ok());
         drop(inherited);
+    }
+
+    #[test]
+    fn who_is_waited_for_is_told_once_and_named_at_the_deadline() {
+        let folder = tempfile::tempdir().unwrap();
+        let _first = lock(folder.path()).unwrap().unwrap();
+        let mut told = 0;
+        let waited = Waited::for_lock(FIRST_LOOK * 5, || lock(folder.path()), |_| told += 1).unwrap();
+        assert!(matches!(waited, Waited::Late(holder) if holder.process == Some(std::process::id())));
+        assert_eq!(told, 1);
     }
 
     #[test]

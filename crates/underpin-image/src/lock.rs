@@ -3,15 +3,8 @@
 use crate::ImageError;
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
-use underpin_build::{LOCK_WAIT, WorkLock};
-use underpin_sys::end_requests;
-
-/// Time between the first two looks whether another run has ended, doubled from look to look: threads of one run, too,
-/// wait for each other, most often for less than this.
-const FIRST_LOOK: Duration = Duration::from_millis(1);
-/// The most that it grows to.
-const LONGEST_LOOK: Duration = Duration::from_millis(50);
+use std::time::Duration;
+use underpin_build::{LOCK_WAIT, Waited, WorkLock};
 
 /// Locks the file at a path, if need be after another run has ended; its folder is made if it is not there.
 ///
@@ -25,26 +18,18 @@ fn within(path: &Path, patience: Duration) -> Result<WorkLock, ImageError> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(ImageError::io(folder))?;
     }
-    let (begun, mut look) = (Instant::now(), FIRST_LOOK);
-    loop {
-        let holder = match WorkLock::of(path).map_err(ImageError::io(path))? {
-            Ok(lock) => return Ok(lock),
-            Err(holder) => holder,
-        };
-        if end_requests() > 0 {
-            return Err(ImageError::Interrupted);
-        }
-        if begun.elapsed() >= patience {
-            return Err(ImageError::Locked { path: path.to_owned(), seconds: patience.as_secs(), holder });
-        }
-        std::thread::sleep(look);
-        look = (look * 2).min(LONGEST_LOOK);
+    match Waited::for_lock(patience, || WorkLock::of(path), |_| {}).map_err(ImageError::io(path))? {
+        Waited::Locked(lock) => Ok(lock),
+        Waited::Ended => Err(ImageError::Interrupted),
+        Waited::Late(holder) => Err(ImageError::Locked { path: path.to_owned(), seconds: patience.as_secs(), holder }),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const MOMENT: Duration = Duration::from_millis(1);
 
     #[test]
     fn a_second_run_waits_for_the_first_and_gets_what_it_held() {
@@ -53,7 +38,7 @@ mod tests {
         let first = take(&path).unwrap();
         let second = std::thread::scope(|scope| {
             let second = scope.spawn(|| take(&path));
-            std::thread::sleep(FIRST_LOOK * 5);
+            std::thread::sleep(MOMENT * 5);
             assert!(!second.is_finished());
             drop(first);
             second.join().unwrap()
@@ -66,7 +51,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("lock");
         let _first = take(&path).unwrap();
-        let told = within(&path, FIRST_LOOK).unwrap_err().to_string();
+        let told = within(&path, MOMENT).unwrap_err().to_string();
         assert!(told.contains(&format!("process {}", std::process::id())) && told.contains("lock"), "{told}");
     }
 }

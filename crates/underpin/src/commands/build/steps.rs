@@ -13,43 +13,30 @@ use std::fs::{self, File};
 use std::io::{self, IsTerminal};
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use underpin_bench::shell_word;
-use underpin_build::{Outputs, Plan, Step, WorkLock, telling};
+use underpin_build::{Holder, Outputs, Plan, Step, Waited, WorkLock, telling};
 use underpin_sys::{Limits, RunEnd, Spawn, Streams, end_requests};
 
 /// This many lines of a tool's output are shown if it fails.
 const LAST_LINES: usize = 40;
-/// Time between two checks whether another run has ended.
-const LOOK: Duration = Duration::from_millis(50);
 
 /// Takes the lock for building, if need be after another run has ended; `None` if the user interrupted it.
 ///
 /// # Errors
 /// If the other run takes longer than the user is willing to wait.
 pub fn lock(build: &BuildPlan) -> anyhow::Result<Option<WorkLock>> {
-    let (plan, since) = (&build.plan, Instant::now());
-    let mut told = false;
-    loop {
-        if end_requests() > 0 {
-            return Ok(None);
-        }
-        let holder = match plan.lock()? {
-            Ok(lock) => return Ok(Some(lock)),
-            Err(holder) => holder,
-        };
-        let what = format!("{holder}, which builds {} as {}", plan.project.folder().display(), plan.spec);
-        if since.elapsed() >= build.wait {
-            bail!(
-                "waited {} s for {what}, too: end it, wait longer (--wait SECONDS), or build with another cache \
-                 (XDG_CACHE_HOME)",
-                build.wait.as_secs()
-            );
-        }
-        if !std::mem::replace(&mut told, true) {
-            note(&format!("waiting for {what}, too"));
-        }
-        std::thread::sleep(LOOK);
+    let plan = &build.plan;
+    let what = |holder: &Holder| format!("{holder}, which builds {} as {}", plan.project.folder().display(), plan.spec);
+    let told = |holder: &Holder| note(&format!("waiting for {}, too", what(holder)));
+    match Waited::for_lock(build.wait, || plan.lock(), told)? {
+        Waited::Locked(lock) => Ok(Some(lock)),
+        Waited::Ended => Ok(None),
+        Waited::Late(holder) => bail!(
+            "waited {} s for {}, too: end it, wait longer (--wait SECONDS), or build with another cache (XDG_CACHE_HOME)",
+            build.wait.as_secs(),
+            what(&holder)
+        ),
     }
 }
 

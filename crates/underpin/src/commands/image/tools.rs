@@ -6,13 +6,12 @@ use crate::linked;
 use crate::plan::{image_store, image_target};
 use anyhow::{Context, bail};
 use std::path::Path;
-use std::time::{Duration, Instant};
 use underpin_build::project::Project;
 use underpin_build::tool::Strict;
 use underpin_build::toolchain::{CompilerFamily, Finder, SUPPORT_ARCHIVE, Sysroot, Toolchains};
 use underpin_build::{
     Allocator, CLibrary, Fact, GlibcVersion, LOCK_WAIT, LinkObject, Linkage, Places, Plan, Processor, Request,
-    STEP_LIMIT, Spec, SpecText,
+    STEP_LIMIT, Spec, SpecText, Waited,
 };
 use underpin_image::Target;
 use underpin_image::layer::{Layers, Selection};
@@ -28,8 +27,6 @@ pub const LIBRARY: &str = "glibc";
 pub const UNWINDER: &str = "libgcc";
 /// The newest release that every supported zig knows (0.15: lib/libc/glibc/abilists).
 const NEWEST_OF_ZIG: GlibcVersion = GlibcVersion { minor: 42 };
-/// Between two looks whether another run has made the tools.
-const LOOK: Duration = Duration::from_millis(50);
 
 /// What builds packages for a target.
 pub struct Toolbox {
@@ -227,18 +224,11 @@ fn make(plan: &Plan) -> anyhow::Result<()> {
     if is_made(plan) {
         return Ok(());
     }
-    let begun = Instant::now();
-    let _lock = loop {
-        match plan.lock()? {
-            Ok(lock) => break lock,
-            Err(_) if underpin_sys::end_requests() > 0 => bail!("interrupted"),
-            Err(holder) if begun.elapsed() >= LOCK_WAIT => {
-                bail!(
-                    "waited {} s for {holder}, which makes the same compilers: end it and try again",
-                    LOCK_WAIT.as_secs()
-                )
-            }
-            Err(_) => std::thread::sleep(LOOK),
+    let _lock = match Waited::for_lock(LOCK_WAIT, || plan.lock(), |_| {})? {
+        Waited::Locked(lock) => lock,
+        Waited::Ended => bail!("interrupted"),
+        Waited::Late(holder) => {
+            bail!("waited {} s for {holder}, which makes the same compilers: end it and try again", LOCK_WAIT.as_secs())
         }
     };
     if !is_made(plan) && execute(plan, STEP_LIMIT)?.is_none() {
