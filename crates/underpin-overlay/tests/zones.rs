@@ -22,7 +22,7 @@ const FILES: [&str; 12] = [
     "Negative",
 ];
 
-/// What is no file.
+/// Values of `TZ` for which there is no file.
 const RULES: [&str; 31] = [
     "",
     ":",

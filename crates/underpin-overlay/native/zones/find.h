@@ -77,7 +77,7 @@ kind_at(long long seconds, bool names)
   return kind;
 }
 
-/* Writes the local time; false where there is no number for its year. */
+/* Writes the local time; NULL where there is no number for its year. */
 static Time *
 in_kind(long long seconds, const Kind *kind, Time *into)
 {
