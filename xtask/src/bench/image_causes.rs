@@ -125,11 +125,12 @@ pub fn measured(document: &Value, names: &[String], here: &Here) -> Vec<Measured
 impl Measured {
     /// Whether its intervals leave open if there is another difference, or why.
     pub fn is_undecided(&self) -> bool {
-        match standing(self.counted, self.here) {
-            Standing::Alike => false,
-            Standing::Open => true,
-            Standing::Apart => self.causes().is_empty(),
-        }
+        standing(self.counted, self.here) == Standing::Open || self.is_unexplained()
+    }
+
+    /// Whether the difference is another one for certain, and nothing measured tells why.
+    pub fn is_unexplained(&self) -> bool {
+        standing(self.counted, self.here) == Standing::Apart && self.causes().is_empty()
     }
 
     /// The steps that take the counted difference to the one here, the largest first, as far as it takes to come within
@@ -161,13 +162,13 @@ impl Measured {
 ///
 /// # Errors
 /// Never: writing into a text cannot fail.
-pub fn table(rows: &[Measured], times: usize, undecided: usize) -> anyhow::Result<String> {
+pub fn table(rows: &[Measured], [times, undecided, unexplained]: [usize; 3]) -> anyhow::Result<String> {
     let mut text = format!(
         "\n### Where counted instructions and time disagree\n\n\"Here\" are the same files as in the guests, as root of a \
          process on this machine itself. Rows whose difference was not within 15 % of the counted one were run again {times} \
          times in each build, in turn: as they are; on one processor, as the guest has; and there with glibc kept from what \
          this processor has and the guest's has not (GLIBC_TUNABLES), so that it chooses the guest's functions. Where that \
-         decided nothing, it was done anew, {undecided} times. Intervals are those of 95 %. The time for a counted instruction and \
+         decided nothing, it was done anew, {undecided} times, and {unexplained} times where no cause was found then. Intervals are those of 95 %. The time for a counted instruction and \
          the kernel's part of the processor time are those on one processor, for glibc and musl.\n\nThe causes are the steps that take the counted difference to within 15 % of the one \
          here, the largest first: those whose interval leaves no doubt that they change it. What remains after the first two is \
          the time that an instruction takes, or the kernel's work where that is half of the time in a build. Where the \
@@ -183,7 +184,7 @@ pub fn table(rows: &[Measured], times: usize, undecided: usize) -> anyhow::Resul
         let causes = match standing(row.counted, row.here) {
             Standing::Alike => "measured again, it is within 15 %".to_owned(),
             Standing::Open => "not decided".to_owned(),
-            Standing::Apart if causes.is_empty() => "**not known**".to_owned(),
+            Standing::Apart if row.is_unexplained() => "**not known**".to_owned(),
             Standing::Apart => causes.join("; "),
         };
         writeln!(
@@ -241,7 +242,10 @@ mod tests {
         assert!(!row.is_undecided());
         row.steps[0].1 = Estimate { value: 2.0, low: 0.9, high: 3.0 };
         assert_eq!(row.causes(), []);
-        assert!(row.is_undecided());
+        assert!(row.is_undecided() && row.is_unexplained());
+        // Where the difference may be the counted one there is nothing to explain.
+        row.here = Estimate { value: 1.3, low: 1.0, high: 1.7 };
+        assert!(row.is_undecided() && !row.is_unexplained());
     }
 
     #[test]

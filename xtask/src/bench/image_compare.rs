@@ -21,9 +21,11 @@ use underpin_image::Target;
 /// What the images are made of.
 const PACKAGES: [&str; 2] = ["busybox", "dash"];
 const PAGE: &str = "image-compare";
-/// How often the rows run on the machine itself in each build: all, those that are looked at again, and of these once more those
-/// whose intervals decide nothing.
-const TIMES: [usize; 3] = [3, 11, 33];
+/// How often the rows run on the machine itself in each build at first.
+const FIRST: usize = 3;
+/// How often those are measured again whose difference is another one; of these those whose intervals decide nothing; and of
+/// these those that are without a cause. On a noisy machine two steps of 10 % may each be none after 33 turns.
+const AGAIN: [usize; 3] = [11, 33, 99];
 const ALL_WAYS: [How; 3] = [How::Here, How::OneProcessor, How::GuestsFunctions];
 /// The row that only a dynamic program can have.
 const DLOPEN: &str = "dlopen";
@@ -99,18 +101,23 @@ impl Native {
         let mut here = Here::new(twins, folder, &flags(&String::from_utf8_lossy(&guest.stdout)), &flags(&host))?;
         let counted = counted(document);
         let names: Vec<String> = counted.iter().map(|(name, _)| name.clone()).collect();
-        here.measure(&[How::Here], &names, TIMES[0])?;
+        here.measure(&[How::Here], &names, FIRST)?;
         let gain = |here: &Here, name: &str| here.gain(How::Here, name);
         // By the figure itself: those that may be near the counted one are looked at again, too.
         let is_another = |(name, counted): &&(String, f64)| {
             gain(&here, name).is_some_and(|here| standing(*counted, Estimate::exact(here.value)) != Standing::Alike)
         };
         let others: Vec<String> = counted.iter().filter(is_another).map(|(name, _)| name.clone()).collect();
-        here.measure(&ALL_WAYS, &others, TIMES[1])?;
-        let first = all_measured(document, &others, &here)?;
-        let undecided: Vec<String> = first.into_iter().filter(Measured::is_undecided).map(|row| row.name).collect();
-        here.measure(&ALL_WAYS, &undecided, TIMES[2])?;
-        let again = all_measured(document, &others, &here)?;
+        here.measure(&ALL_WAYS, &others, AGAIN[0])?;
+        let mut again = all_measured(document, &others, &here)?;
+        for (times, is_doubtful) in
+            [(AGAIN[1], Measured::is_undecided as fn(&Measured) -> bool), (AGAIN[2], Measured::is_unexplained)]
+        {
+            let doubtful: Vec<String> =
+                again.iter().filter(|row| is_doubtful(row)).map(|row| row.name.clone()).collect();
+            here.measure(&ALL_WAYS, &doubtful, times)?;
+            again = all_measured(document, &others, &here)?;
+        }
         let known = names.iter().filter(|name| gain(&here, name).is_some()).count();
         Ok(Native { here, again, known })
     }
@@ -182,15 +189,15 @@ fn goals_of(document: &Value, target: Target, minutes: f64, native: Option<&Nati
     ));
     goals.push((format!("{target}: the whole comparison, in minutes: at most 10"), minutes, Limit::AtMost(10.0)));
     if let Some(native) = native {
-        let apart = native.again.iter().filter(|row| standing(row.counted, row.here) == Standing::Apart);
+        let unexplained = native.again.iter().filter(|row| row.is_unexplained()).count();
         let text = format!(
             "{target}: rows of {} whose ratio is certainly not within 15 % of that here, and without a measured cause ({} with one; of {} \
              more it is not decided)",
             native.known,
-            apart.clone().filter(|row| !row.causes().is_empty()).count(),
+            native.count(Standing::Apart) - unexplained,
             native.count(Standing::Open)
         );
-        goals.push((text, apart.filter(|row| row.causes().is_empty()).count() as f64, none));
+        goals.push((text, unexplained as f64, none));
     }
     goals
 }
@@ -239,7 +246,7 @@ fn section(document: &Value, target: Target, native: Option<&Native>) -> anyhow:
     }
     text += &memory(document)?;
     if let Some(native) = native {
-        text += &image_causes::table(&native.again, TIMES[1], TIMES[2])?;
+        text += &image_causes::table(&native.again, AGAIN)?;
     }
     Ok(text)
 }
