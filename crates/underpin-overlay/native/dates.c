@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "text.h"
 #include "dates/time.h"
 #include "dates/days.h"
 
@@ -28,14 +29,6 @@ static const char DAYS[] = "Sunday\0Monday\0Tuesday\0Wednesday\0Thursday\0Friday
 static const char MONTHS[] = "January\0February\0March\0April\0May\0June\0July\0August\0September\0October\0November\0December\0";
 enum { WEEK = 7, YEAR = 12, SHORT = 3 };
 
-static size_t
-length(const char *text)
-{
-  size_t size = 0;
-  while (text[size]) size++;
-  return size;
-}
-
 /* The name at a place of a list, or "?". */
 static const char *
 named(const char *list, int at, int count)
@@ -43,12 +36,6 @@ named(const char *list, int at, int count)
   if (at < 0 || at >= count) return "?";
   while (at--) list += length(list) + 1;
   return list;
-}
-
-static bool
-is_digit(char letter)
-{
-  return letter >= '0' && letter <= '9';
 }
 
 static char

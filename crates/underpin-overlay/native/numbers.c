@@ -6,6 +6,7 @@
  *
  * Every text gives the number that is nearest to it in the direction of rounding that is set, its end, ERANGE and the flags of
  * <fenv.h>, as glibc's do. As with musl's, a text without a number gives EINVAL too, and NaN has no sign. */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,7 @@
 extern int *__errno_location(void);
 enum { EINVAL = 22, ERANGE = 34 };
 
+#include "text.h"
 #include "numbers/wide.h"
 #include "numbers/format.h"
 #include "numbers/decimal.h"

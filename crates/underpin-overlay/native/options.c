@@ -16,6 +16,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "text.h"
+
 #ifdef __x86_64__
 enum { SYS_WRITEV = 20 };
 #elif defined __aarch64__
@@ -66,23 +68,6 @@ typedef struct {
   /* One dash is enough. */
   bool by_one;
 } Call;
-
-static size_t
-length(const char *text)
-{
-  size_t size = 0;
-  while (text[size]) size++;
-  return size;
-}
-
-static bool
-begins(const char *text, const char *with, size_t size)
-{
-  for (size_t at = 0; at < size; at++) {
-    if (text[at] != with[at]) return false;
-  }
-  return true;
-}
 
 /* What the program takes behind a letter, or null: `x:` in its list is that of `x`. */
 static const char *
@@ -207,7 +192,7 @@ look_up(const Call *call, const char *name, size_t size, bool *is_ambiguous)
   const Long *first = NULL;
   *is_ambiguous = false;
   for (const Long *one = call->longs; one->name; one++) {
-    if (!begins(one->name, name, size)) continue;
+    if (!is_same(one->name, name, size)) continue;
     if (!one->name[size]) {
       *is_ambiguous = false;
       return one;
@@ -225,7 +210,7 @@ ambiguous(const Call *call, const Long *first, size_t size, const char *dashes)
   if (!call->is_quiet) {
     SAY(call->line[0], ": option '", dashes, name, "' is ambiguous; possibilities:");
     for (const Long *one = first; one->name; one++) {
-      if (begins(one->name, name, size) && (one == first || differ(call, first, one))) SAY(" '", dashes, one->name, "'");
+      if (is_same(one->name, name, size) && (one == first || differ(call, first, one))) SAY(" '", dashes, one->name, "'");
     }
     SAY("\n");
   }

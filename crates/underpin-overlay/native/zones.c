@@ -21,6 +21,7 @@ extern int issetugid(void);
 #include "dates/time.h"
 #include "dates/days.h"
 #include "kernel.h"
+#include "text.h"
 
 extern Time *gmtime_r(const long long *restrict seconds, Time *restrict into);
 extern char *asctime(const Time *time);
@@ -33,22 +34,6 @@ extern const unsigned char *__map_file(const char *path, size_t *size) __attribu
 extern const char __underpin_zone[] __attribute__((weak));
 
 enum { EOVERFLOW = 75 };
-
-static size_t
-length(const char *text)
-{
-  size_t size = 0;
-  while (text[size]) size++;
-  return size;
-}
-
-static bool
-is_same(const char *one, const char *other, size_t size)
-{
-  for (size_t at = 0; at < size; at++)
-    if (one[at] != other[at]) return false;
-  return true;
-}
 
 #include "zones/names.h"
 #include "zones/rules.h"

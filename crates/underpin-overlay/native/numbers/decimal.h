@@ -20,12 +20,6 @@ digit(char byte)
   return byte - '0';
 }
 
-static int
-is_digit(char byte)
-{
-  return (unsigned)digit(byte) < 10;
-}
-
 /* The exponent behind e or p, and where it ends: at `at` itself, if no digit follows. */
 static int64_t
 read_exponent(const char **at)

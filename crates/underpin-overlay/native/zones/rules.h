@@ -24,18 +24,6 @@ typedef struct {
   long long first, next, spring, autumn;
 } Rule;
 
-static bool
-is_digit(char letter)
-{
-  return letter >= '0' && letter <= '9';
-}
-
-static bool
-is_letter(char letter)
-{
-  return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z');
-}
-
 /* A number; false, and nothing read, if there is none. */
 static bool
 read_number(const char **text, int *number)
