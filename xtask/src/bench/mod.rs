@@ -23,6 +23,7 @@ mod mimalloc;
 mod overhead;
 mod overlay;
 mod overlay_kinds;
+mod pages;
 mod power;
 mod small_memory;
 pub mod stats;
@@ -41,6 +42,7 @@ pub use foolsgold::{Running, free_port, get};
 
 use anyhow::Context;
 pub use overlay_kinds::Masked;
+use pages::page;
 use std::fs;
 use std::path::Path;
 
@@ -127,28 +129,6 @@ impl Name {
     }
 }
 
-/// Where this machine's page of a name is: beside one that was measured on the other vendor's processors, which differ a lot,
-/// it has the vendor in its name.
-fn page(file: &str) -> String {
-    let plain = format!("docs/bench/{file}.md");
-    let here = overlay_kinds::processor("vendor_id").map_or("", |vendor| vendor_of(&vendor));
-    match of_another_vendor(&fs::read_to_string(&plain).unwrap_or_default(), here) {
-        true => format!("docs/bench/{file}-{}.md", here.to_lowercase()),
-        false => plain,
-    }
-}
-
-/// The name that a page has for a vendor of the kernel's name.
-fn vendor_of(kernels: &str) -> &'static str {
-    ["Intel", "AMD"].into_iter().find(|name| kernels.contains(name)).unwrap_or("")
-}
-
-/// Whether a page says that it was measured on processors of another vendor; not if either of the two is unknown.
-fn of_another_vendor(page: &str, here: &str) -> bool {
-    let measured = page.lines().find(|line| line.starts_with("Measured on ")).map_or("", vendor_of);
-    !here.is_empty() && !measured.is_empty() && measured != here
-}
-
 /// What comes before a section of a page, and the section; both empty if they are not there.
 fn kept(file: &str, heading: &str) -> (String, String) {
     let page = fs::read_to_string(page(file)).unwrap_or_default();
@@ -212,18 +192,4 @@ pub fn run(name: Name, rounds: Option<usize>, level: Option<Masked>, dry: bool) 
         }
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_page_of_another_vendors_processors_is_kept() {
-        let page = "# Title\n\nMeasured on 2026-11-25 by `x`: 2 processors (AMD EPYC, family 25, model 17), Debian.\n\nIntel's too.\n";
-        assert!(of_another_vendor(page, vendor_of("GenuineIntel")));
-        assert!(!of_another_vendor(page, vendor_of("AuthenticAMD")));
-        assert!(!of_another_vendor("", "Intel"), "a page that is not there");
-        assert!(!of_another_vendor(page, vendor_of("unknown")));
-    }
 }

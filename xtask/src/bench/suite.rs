@@ -84,7 +84,7 @@ fn page(load: &str, all: &Value, memory: &Value, same: Option<&Value>, seconds: 
     Ok(text)
 }
 
-/// The pages that were kept of other kinds of processors, by their names (suite-amd-25-avx2.md): all but this machine's own, and that
+/// The pages that were kept of other kinds of processors, by their names (suite-amd-25.md): all but this machine's own, and that
 /// of the original programs.
 fn others(folder: &Path) -> anyhow::Result<String> {
     let own = super::page(PAGE);
