@@ -154,6 +154,7 @@ enum Chore {
 }
 
 fn main() -> anyhow::Result<()> {
+    run::without_library_path()?;
     std::env::set_current_dir(run::workspace())?;
     match Chores::parse().chore {
         Chore::Test { install, released } => {
