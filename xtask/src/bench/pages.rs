@@ -28,10 +28,15 @@ impl Kind {
         Kind::of(&format!("{}, family {family}, model {model}", value("vendor_id")?))
     }
 
+    /// Of a page; of several lines by one that has the number, as parts of a page may be older.
+    fn of_page(page: &str) -> Option<Kind> {
+        let kinds = || page.lines().filter(|line| line.starts_with("Measured on ")).filter_map(Kind::of);
+        kinds().find(|kind| kind.number.is_some()).or_else(|| kinds().next())
+    }
+
     /// Whether a page was measured on what is known to be another kind.
     fn differs_from(&self, page: &str) -> bool {
-        let line = page.lines().find(|line| line.starts_with("Measured on "));
-        let Some(other) = line.and_then(Kind::of) else { return false };
+        let Some(other) = Kind::of_page(page) else { return false };
         let differ = self.number.is_some() && other.number.is_some() && self.number != other.number;
         self.vendor != other.vendor || differ
     }
@@ -98,7 +103,10 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_is_not_there_is_of_no_other_kind() {
-        assert!(!Kind::of("AMD, family 25").unwrap().differs_from(""));
+    fn a_page_is_of_the_kind_that_one_of_its_parts_names() {
+        let zen3 = Kind::of("AMD, family 25").unwrap();
+        assert!(!zen3.differs_from(""), "a page that is not there");
+        let parts = [measured("AMD EPYC"), measured("AMD EPYC, family 26, model 2")].concat();
+        assert!(zen3.differs_from(&parts));
     }
 }
