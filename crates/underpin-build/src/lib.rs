@@ -39,5 +39,5 @@ pub use plan::{LOCK_WAIT, Plan, STEP_LIMIT, Step};
 pub use request::{Claim, Header, LinkObject, Places, Request};
 pub use sdk::{Kit, TOOLS};
 pub use spec::{Allocator, CLibrary, GlibcVersion, Goal, Linkage, Processor, Spec, SpecError, SpecText};
-pub use telling::telling;
+pub use telling::{telling, unseen};
 pub use work::{Holder, Waited, WorkLock};

@@ -9,21 +9,27 @@ const CUT: &str = "[...]";
 /// Programs that are make; a level may follow in brackets.
 const MAKES: [&str; 3] = ["make", "gmake", "remake"];
 
-/// The last lines, and before them, if those do not tell it, why it failed: what a tool of ours refused (a configuration that
-/// tries a compiler says much after that), what stopped make with the errors right before it (`make -j` ends what runs beside),
-/// or else the first errors.
+/// The last lines, and before them what [`unseen`] gives.
 #[must_use]
 pub fn telling<'l>(lines: &[&'l str], last: usize) -> Vec<&'l str> {
+    let mut told = unseen(lines, last);
+    if !told.is_empty() {
+        told.push(CUT);
+    }
+    told.extend(&lines[lines.len().saturating_sub(last)..]);
+    told
+}
+
+/// Why it failed, if so many last lines do not tell it: what a tool of ours refused (a configuration that tries a compiler says
+/// much after that), what stopped make with the errors right before it (`make -j` ends what runs beside), or else the first errors.
+#[must_use]
+pub fn unseen<'l>(lines: &[&'l str], last: usize) -> Vec<&'l str> {
     let cut = lines.len().saturating_sub(last);
     let (before, last) = lines.split_at(cut);
     let is_refusal = |line: &&&str| line.trim_start().starts_with(REFUSAL);
     let refused = if last.iter().any(|line| is_refusal(&line)) { None } else { before.iter().find(is_refusal) };
     let mut told: Vec<&str> = refused.map(|line| line.trim_start()).into_iter().collect();
     told.extend(cause(lines, cut));
-    if !told.is_empty() {
-        told.push(CUT);
-    }
-    told.extend(last);
     told
 }
 

@@ -69,19 +69,26 @@ fn on_a_terminal_a_tool_has_one_and_its_error_is_explained_all_the_same() {
     let fixture = Fixture::new();
     put(&fixture, "p/Makefile", "prog: a.c\n\t@test -t 1 && test -t 2 && stty size <&2\n\t$(CC) -o prog a.c\n");
     put(&fixture, "p/a.c", "#include <readline/readline.h>\nint main(void) { return 0; }\n");
-    let build = format!("stty rows 30 cols 71; {} build p -o out/", common::program());
-    let mut command = Command::new("script");
-    command
-        .args(["-qec", &build, "/dev/null"])
-        .current_dir(fixture.path())
-        .env("XDG_CACHE_HOME", fixture.join("cache"));
-    let output = Output::of(command.stdin(std::process::Stdio::null()).env("NO_COLOR", "1"));
+    let on_terminal = |fixture: &Fixture| {
+        let build = format!("stty rows 30 cols 71; {} build p -o out/", common::program());
+        let mut command = Command::new("script");
+        command.args(["-qec", &build, "/dev/null"]).current_dir(fixture.path()).stdin(std::process::Stdio::null());
+        command.env("XDG_CACHE_HOME", fixture.join("cache")).env("NO_COLOR", "1");
+        command
+    };
+    let output = Output::of(&mut on_terminal(&fixture));
     assert_eq!(output.code, Some(2), "{}", output.stdout);
     assert!(!output.stdout.contains("\r\r"), "{:?}", output.stdout);
     assert!(output.stdout.contains("30 71"), "{}", output.stdout);
     // Once by the compiler as it ran, and not again below it.
     assert_eq!(output.stdout.matches("readline.h: No such file").count(), 1, "{}", output.stdout);
     assert!(output.stdout.contains("readline/readline.h is this machine's own"), "{}", output.stdout);
+    // Again if a terminal's lines do not reach back to it: what ran beside goes on.
+    put(&fixture, "p/Makefile", "prog:\n\t$(CC) -o prog a.c || { seq 99; exit 1; }\n");
+    let output = Output::of(&mut on_terminal(&fixture));
+    assert_eq!(output.code, Some(2), "{}", output.stdout);
+    assert_eq!(output.stdout.matches("readline.h: No such file").count(), 2, "{}", output.stdout);
+    assert_eq!(output.stdout.matches("\n98\r").count(), 1, "{}", output.stdout);
 }
 
 #[test]

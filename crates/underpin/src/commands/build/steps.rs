@@ -15,7 +15,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::Duration;
 use underpin_bench::shell_word;
-use underpin_build::{Holder, Outputs, Plan, Step, Waited, WorkLock, telling};
+use underpin_build::{Holder, Outputs, Plan, Step, Waited, WorkLock, telling, unseen};
 use underpin_sys::{Limits, RunEnd, Spawn, Streams, end_requests};
 
 /// This many lines of a tool's output are shown if it fails.
@@ -139,7 +139,7 @@ fn last_lines(said: &[u8]) -> String {
     lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
 }
 
-/// What failed, the tool's own last lines unless they were shown, and the command to repeat it.
+/// What failed, the tool's own last lines or, where the user has seen them, what was far above, and the command to repeat it.
 fn failure(plan: &Plan, step: &Step, end: RunEnd, log: &Path, was_shown: bool) -> String {
     let how = match end {
         RunEnd::Exited(code) => format!("exit status {code}"),
@@ -148,9 +148,9 @@ fn failure(plan: &Plan, step: &Step, end: RunEnd, log: &Path, was_shown: bool) -
     };
     let said = plain(&fs::read(log).unwrap_or_default());
     let said = said.to_str_lossy();
-    let lines: Vec<&str> = if was_shown { Vec::new() } else { said.lines().collect() };
-    let told =
-        if lines.is_empty() { String::new() } else { format!(":\n{}\n", telling(&lines, LAST_LINES).join("\n")) };
+    let lines: Vec<&str> = said.lines().collect();
+    let told = if was_shown { unseen(&lines, LAST_LINES) } else { telling(&lines, LAST_LINES) };
+    let told = if told.is_empty() { String::new() } else { format!(":\n{}\n", told.join("\n")) };
     // Repeating a refused command would be refused again: then the advice is the other way.
     let next = plan.project.advice(&said).unwrap_or_else(|| format!("to repeat it: {}", shell(step)));
     let advice = underpin_build::advice(&plan.spec, &said);
