@@ -184,7 +184,7 @@ pub fn table(rows: &[Measured], [times, undecided, unexplained]: [usize; 3]) -> 
         let causes = match standing(row.counted, row.here) {
             Standing::Alike => "measured again, it is within 15 %".to_owned(),
             Standing::Open => "not decided".to_owned(),
-            Standing::Apart if row.is_unexplained() => "**not known**".to_owned(),
+            Standing::Apart if causes.is_empty() => "**not known**".to_owned(),
             Standing::Apart => causes.join("; "),
         };
         writeln!(
