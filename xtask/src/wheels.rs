@@ -112,7 +112,7 @@ fn wheels(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
 
 /// A field of the document that a command prints. The exit code may be that of a finding.
 fn answer(command: &mut Command, field: &str) -> anyhow::Result<String> {
-    let output = command.env_remove("LD_LIBRARY_PATH").output().with_context(|| format!("{command:?}"))?;
+    let output = command.output().with_context(|| format!("{command:?}"))?;
     let document: Value = serde_json::from_slice(&output.stdout)
         .with_context(|| format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr)))?;
     Ok(document[field].as_str().with_context(|| format!("{command:?}: no {field}"))?.to_owned())

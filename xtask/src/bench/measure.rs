@@ -105,8 +105,6 @@ fn time(contestant: &Contestant) -> anyhow::Result<Run> {
     let mut command = Command::new(program);
     command.arg0(contestant.called.as_deref().unwrap_or(Path::new(program)));
     command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    // Cargo sets it for what it runs; every search would go through its folders first.
-    command.env_remove("LD_LIBRARY_PATH");
     let before = processor()?;
     let start = Instant::now();
     let status = command.status().with_context(|| format!("cannot start {program}"))?;

@@ -90,8 +90,6 @@ impl Place {
     fn command(&self) -> Command {
         let mut command = Command::new(&self.start[0]);
         command.args(&self.start[1..]).env("PATH", format!("{PATH}:{}", std::env::var("PATH").unwrap_or_default()));
-        // cargo's own, with which underpin would start itself again; no kernel starts it for another processor.
-        command.env_remove("LD_LIBRARY_PATH");
         command
     }
 }

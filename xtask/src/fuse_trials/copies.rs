@@ -102,7 +102,7 @@ pub fn fused_with(underpin: &Path, program: &Path, folder: &Path, modules: &[Pat
 /// As for [`fused`].
 pub fn fuse(underpin: &Path, program: &Path, modules: &[PathBuf]) -> anyhow::Result<Made> {
     let mut command = Command::new(underpin);
-    command.args(["bind", "--fuse", "--json"]).arg(program).env_remove("LD_LIBRARY_PATH");
+    command.args(["bind", "--fuse", "--json"]).arg(program);
     command.args(modules.iter().flat_map(|path| [OsStr::new("--modules"), path.as_os_str()]));
     let output = command.output().context("cannot start underpin")?;
     let document: Value = serde_json::from_slice(&output.stdout)
@@ -142,7 +142,7 @@ fn made(document: &Value, program: &Path) -> anyhow::Result<Made> {
 /// If it is refused.
 pub fn bound(underpin: &Path, program: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
     let copy = copied(program, folder)?;
-    let output = Command::new(underpin).arg("bind").arg(&copy).env_remove("LD_LIBRARY_PATH").output()?;
+    let output = Command::new(underpin).arg("bind").arg(&copy).output()?;
     ensure!(output.status.success(), "bind {}: {}", copy.display(), String::from_utf8_lossy(&output.stderr));
     Ok(copy)
 }

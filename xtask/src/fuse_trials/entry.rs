@@ -10,7 +10,6 @@ use super::processes::used;
 use super::section::{Context, goal, head, missing, shown};
 use crate::bench::measure::abba;
 use anyhow::{Context as _, bail, ensure};
-use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::path::Path;
@@ -70,9 +69,7 @@ fn to_entry(program: &Path, argument: &str) -> anyhow::Result<f64> {
     let launch = Launch {
         program: program.to_owned(),
         arguments: vec![program.into(), argument.into()],
-        environment: std::env::vars_os()
-            .filter(|(name, _)| name != "LD_LIBRARY_PATH")
-            .collect::<Vec<(OsString, OsString)>>(),
+        environment: std::env::vars_os().collect(),
         input: Some(File::open("/dev/null")?.into()),
         output: Some(File::options().write(true).open("/dev/null")?.into()),
         directory: None,

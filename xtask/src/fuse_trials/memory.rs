@@ -82,7 +82,7 @@ fn pss(file: &Path, original: &Path, arguments: &[&str]) -> anyhow::Result<f64> 
     for _ in 0..PROCESSES {
         let mut command = Command::new(file);
         // Emacs looks for its own files beside the name that it is called by.
-        command.arg0(original).args(arguments).env_remove("LD_LIBRARY_PATH");
+        command.arg0(original).args(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         all.push(Group::start(&mut command)?);
     }

@@ -187,7 +187,7 @@ impl Display {
         let mut command = Command::new(file);
         // Programs look for their own files beside the name that they are called by.
         command.arg0(original).args(arguments).env("DISPLAY", &self.name).env("HOME", home);
-        command.env_remove("LD_LIBRARY_PATH").env_remove("XDG_CONFIG_HOME").env_remove("XDG_CACHE_HOME");
+        command.env_remove("XDG_CONFIG_HOME").env_remove("XDG_CACHE_HOME");
         // Else libraries start a bus that outlives the program, or wait for one.
         command.env("DBUS_SESSION_BUS_ADDRESS", "disabled:").env("NO_AT_BRIDGE", "1");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -92,7 +92,7 @@ pub fn measure(context: &Context) -> anyhow::Result<String> {
 fn left(job: &Job, program: &Path, folder: &Path) -> anyhow::Result<Left> {
     fs::create_dir_all(folder)?;
     let mut command = Command::new("timeout");
-    command.args([LIMIT, "sh", "-e", "-c", job.script]).current_dir(folder).env_remove("LD_LIBRARY_PATH");
+    command.args([LIMIT, "sh", "-e", "-c", job.script]).current_dir(folder);
     let output = command.env("P", program).env("HOME", folder).env("LC_ALL", "C.UTF-8").output()?;
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(folder)? {

@@ -33,7 +33,7 @@ impl Calls {
     /// If strace is missing or the program fails.
     pub fn of(program: &Path, argument: &str, log: &Path) -> anyhow::Result<Calls> {
         let mut command = Command::new("strace");
-        command.args(["-f", "-y", "-s", "4096", "-E", "LD_LIBRARY_PATH", "-o"]).arg(log).arg(program).arg(argument);
+        command.args(["-f", "-y", "-s", "4096", "-o"]).arg(log).arg(program).arg(argument);
         let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
         let status = status.context("cannot start strace")?;
         if !status.success() {

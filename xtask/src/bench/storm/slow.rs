@@ -118,7 +118,7 @@ impl Requests {
             .arg("--")
             .arg(&variant.program)
             .arg(argument);
-        let status = command.env_remove("LD_LIBRARY_PATH").stdin(Stdio::null()).stdout(Stdio::null()).status();
+        let status = command.stdin(Stdio::null()).stdout(Stdio::null()).status();
         fs::remove_dir(&variant.folder)?;
         fs::rename(&aside, &variant.folder)?;
         if !status.context("cannot start underpin-slowfs")?.success() {

@@ -302,7 +302,7 @@ fn shrinkwrap(program: &Path) -> anyhow::Result<()> {
 /// # Errors
 /// If it fails, with what it said.
 pub fn must(command: &mut Command) -> anyhow::Result<String> {
-    command.env_remove("LD_LIBRARY_PATH").stdin(std::process::Stdio::null());
+    command.stdin(std::process::Stdio::null());
     let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);

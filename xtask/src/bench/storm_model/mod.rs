@@ -269,7 +269,7 @@ fn foresee(
     command.args(["--cpu-time", &microseconds(costs.start)]);
     command.args(["--cpu-per-operation", &microseconds(costs.operation_processor)]);
     command.args(["--wait-per-operation", &microseconds(costs.operation_wait)]);
-    let output = command.arg(&place.program).env_remove("LD_LIBRARY_PATH").output().context("cannot start underpin")?;
+    let output = command.arg(&place.program).output().context("cannot start underpin")?;
     if !output.status.success() {
         bail!("underpin storm: {}", String::from_utf8_lossy(&output.stderr));
     }

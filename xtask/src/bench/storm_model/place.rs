@@ -72,7 +72,7 @@ impl Place {
     /// If underpin refuses or fails.
     pub fn bind(&self, binaries: &Binaries) -> anyhow::Result<()> {
         let mut command = Command::new(&binaries.underpin);
-        let output = command.arg("bind").arg(&self.tree).env_remove("LD_LIBRARY_PATH").output()?;
+        let output = command.arg("bind").arg(&self.tree).output()?;
         if !output.status.success() {
             bail!("underpin bind: {}", String::from_utf8_lossy(&output.stderr));
         }
